@@ -1,0 +1,1 @@
+"""The edges, one module a system: Kafka, object storage, HTTP, Flink."""

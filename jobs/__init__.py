@@ -1,0 +1,1 @@
+"""The Flink jobs, one file each: sources, operators, sinks, uids and parallelism; no logic."""

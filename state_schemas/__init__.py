@@ -1,0 +1,1 @@
+"""What the data is: Kafka records, keyed state, page objects; ids, codec, upgrades. Imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""What is decided, one package a stage: pure deciders, and one thin operator.py that holds Flink state and timers."""

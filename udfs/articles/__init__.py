@@ -1,0 +1,1 @@
+"""From a page to one clean article: extraction, identity, versions, signatures."""

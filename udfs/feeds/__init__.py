@@ -1,0 +1,1 @@
+"""From a feed document's bytes to its entries."""

@@ -1,0 +1,1 @@
+"""When to ask a feed again, and what of its answer is new."""

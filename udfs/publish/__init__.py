@@ -1,0 +1,1 @@
+"""Immutable page versions and the pointer that says which one counts."""

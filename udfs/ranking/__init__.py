@@ -1,0 +1,1 @@
+"""Which stories stand where: aggregates, scores, pages."""

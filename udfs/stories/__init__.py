@@ -1,0 +1,1 @@
+"""Which articles are about one event: copies, candidates, score, ids, changes."""
