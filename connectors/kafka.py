@@ -1,0 +1,420 @@
+"""Kafka for services and the command line: a producer, bounded and endless readers, lag, a member of a group.
+
+Built on kafka-python alone; Flink's own sources and sinks are in `kafka_flink.py`. Keys are placed as Java's client
+places them, so a key lands in one partition whoever writes it. Batches are not compressed: Flink's connector ships
+without the codecs for zstd and lz4, and large bodies are zstd before they come here. Readers see committed records
+only. Reading order: `Message`, `Producer`, `read_all` and `tail`, `group_lag`, `GroupMember`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from connectors.settings import Endpoints
+from state_schemas.topics import Topic
+
+with warnings.catch_warnings():
+    # kafka-python 3.0.12 loads its message schemas by deprecated functions of importlib.resources.
+    warnings.filterwarnings("ignore", r"(read|open)_text is deprecated", DeprecationWarning)
+    from kafka import (
+        IsolationLevel,
+        KafkaAdminClient,
+        KafkaConsumer,
+        KafkaProducer,
+        OffsetSpec,
+        TopicPartition,
+    )
+    from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.errors import KafkaError, RetriableError, TopicAlreadyExistsError
+    from kafka.partitioner.default import murmur2
+    from kafka.structs import OffsetAndMetadata
+
+# As the topics' max.message.bytes: a record with a body of 900 KB zstd in base64 is 1.2 MB.
+MAX_REQUEST_BYTES = 2 * 1024 * 1024
+# Reconnect at least this often: the library's default backs off to 30 s, and a broker is back within 5 to 17 s.
+RECONNECT_MAX_MS = 1_000
+
+# A program that configures no logging must not have the library's retries printed on its terminal.
+logging.getLogger("kafka").addHandler(logging.NullHandler())
+
+Partition = tuple[str, int]  # topic name, partition
+
+
+class KafkaClientError(Exception):
+    """Kafka could not be used. The message is one line: what was tried, at which address, what to look at."""
+
+
+class BrokerUnreachableError(KafkaClientError):
+    """No broker answered at the configured address: start the stack, or set BROADSHEET_KAFKA."""
+
+
+class ReadBlockedError(KafkaClientError):
+    """A bounded read stood still before its end.
+
+    The message names the partitions, and the open transactions that hold committed readers back: restore the job
+    that owns one, or wait for its time-out.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One record. timestamp_ms: the broker's (LogAppendTime). key: empty for none. value: empty for a null."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: str
+    value: bytes
+    topic: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a group is behind in one partition. end counts transaction markers too; committed is -1 for none."""
+
+    topic: str
+    partition: int
+    committed: int
+    end: int
+
+    @property
+    def lag(self) -> int:
+        """Offsets between what the group has committed and the end, >= 0."""
+        return max(0, self.end - max(0, self.committed))
+
+
+def partition_of(topic: Topic, key: str) -> int:
+    """The partition of a key, as Java's default partitioner places it (murmur2 of the UTF-8 bytes)."""
+    return int(murmur2(key.encode())) % (1 << 31) % topic.partitions
+
+
+@contextmanager
+def _faults(endpoints: Endpoints, doing: str) -> Iterator[None]:
+    try:
+        yield
+    except RetriableError as error:
+        raise BrokerUnreachableError(f"{doing}: no answer from Kafka at {endpoints.kafka} ({error})") from None
+    except KafkaError as error:
+        raise KafkaClientError(f"{doing}: {error}") from None
+
+
+def _connection(endpoints: Endpoints, client_id: str) -> dict[str, Any]:
+    return {
+        "bootstrap_servers": endpoints.kafka.split(","),
+        "client_id": client_id,
+        "reconnect_backoff_max_ms": RECONNECT_MAX_MS,
+        "bootstrap_timeout_ms": 15_000,
+    }
+
+
+@contextmanager
+def _admin(endpoints: Endpoints) -> Iterator[Any]:
+    with _faults(endpoints, "asking Kafka"):
+        admin = KafkaAdminClient(**_connection(endpoints, "broadsheet-admin"))
+        try:
+            yield admin
+        finally:
+            admin.close()
+
+
+class Producer:
+    """Writes records: acknowledged by all replicas, idempotent, in order a partition. Safe to share between threads."""
+
+    def __init__(self, endpoints: Endpoints, client_id: str, *, linger_ms: int = 5, delivery_s: float = 120) -> None:
+        """Connects; raises BrokerUnreachableError after 15 s. delivery_s: how long a send may wait for a broker."""
+        self._endpoints = endpoints
+        with _faults(endpoints, "connecting a producer"):
+            self._kafka = KafkaProducer(
+                **_connection(endpoints, client_id),
+                acks="all",
+                enable_idempotence=True,
+                linger_ms=linger_ms,
+                batch_size=128 * 1024,
+                max_request_size=MAX_REQUEST_BYTES,
+                delivery_timeout_ms=int(delivery_s * 1000),
+                request_timeout_ms=min(30_000, int(delivery_s * 1000)),
+            )
+
+    def send(self, topic: Topic, key: str, value: bytes) -> Future[Message]:
+        """Hand over one record. The future gives it with its partition and offset, or raises KafkaClientError.
+
+        Blocks only for a topic's first record (its metadata). Raises KafkaClientError at once for a record over 2 MB.
+        """
+        sent: Future[Message] = Future()
+        partition = partition_of(topic, key)
+        with _faults(self._endpoints, f"writing to {topic.name}"):
+            waiting = self._kafka.send(topic.name, key=key.encode(), value=value, partition=partition)
+
+        def done(metadata: Any) -> None:
+            sent.set_result(Message(partition, metadata.offset, metadata.timestamp, key, value, topic.name))
+
+        def failed(error: BaseException) -> None:
+            sent.set_exception(KafkaClientError(f"writing to {topic.name}: {error}"))
+
+        waiting.add_callback(done)
+        waiting.add_errback(failed)
+        return sent
+
+    def flush(self, timeout_s: float = 30) -> None:
+        """Wait until everything sent is acknowledged or failed. Raises KafkaClientError when time runs out."""
+        with _faults(self._endpoints, "flushing a producer"):
+            self._kafka.flush(timeout_s)
+
+    def close(self, timeout_s: float = 10) -> None:
+        """Flush what can be flushed in time, then disconnect; what could not be has its future failed."""
+        with suppress(KafkaError):
+            self._kafka.close(timeout_s)
+
+    def __enter__(self) -> Producer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def create_topics(endpoints: Endpoints, topics: Iterable[Topic]) -> tuple[str, ...]:
+    """Create the topics that are missing and wait until each has its leaders; returns the names created."""
+    created = []
+    with _admin(endpoints) as admin:
+        for topic in topics:
+            wanted = {"num_partitions": topic.partitions, "replication_factor": 1, "configs": topic.config()}
+            with suppress(TopicAlreadyExistsError):
+                admin.create_topics({topic.name: wanted})
+                created.append(topic.name)
+        if created:
+            admin.wait_for_topics(created, timeout_ms=30_000)
+    return tuple(created)
+
+
+def end_offsets(
+    endpoints: Endpoints, partitions: Iterable[Partition], *, committed_only: bool = False
+) -> dict[Partition, int]:
+    """The end of each partition: past every record, open transactions included, or the last stable offset."""
+    wanted = {TopicPartition(*name): OffsetSpec.LATEST for name in partitions}
+    if not wanted:
+        return {}
+    level = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
+    with _admin(endpoints) as admin:
+        found = admin.list_partition_offsets(wanted, isolation_level=level)
+    return {(name.topic, name.partition): at.offset for name, at in found.items()}
+
+
+def _consumer(endpoints: Endpoints, **more: Any) -> Any:
+    return KafkaConsumer(
+        **_connection(endpoints, more.pop("client_id", "broadsheet-reader")),
+        isolation_level="read_committed",
+        enable_auto_commit=False,
+        allow_auto_create_topics=False,
+        max_partition_fetch_bytes=MAX_REQUEST_BYTES,
+        fetch_max_bytes=16 * 1024 * 1024,
+        fetch_max_wait_ms=200,
+        **more,
+    )
+
+
+def _message(record: Any) -> Message:
+    key = (record.key or b"").decode("utf-8", "replace")
+    return Message(record.partition, record.offset, record.timestamp, key, record.value or b"", record.topic)
+
+
+def read_all(
+    endpoints: Endpoints, topic: Topic, *, partitions: Iterable[int] | None = None, timeout_s: float = 60
+) -> Iterator[Message]:
+    """Every committed record that was in the topic when the reading began; order holds within a partition.
+
+    The bound is the uncommitted end, taken first, so a transaction that is open now and commits later is still read
+    whole. timeout_s: the longest stand-still, not the whole time. Raises ReadBlockedError when it is over.
+    """
+    numbers = range(topic.partitions) if partitions is None else partitions
+    ends = end_offsets(endpoints, [(topic.name, number) for number in numbers])
+    waiting = {TopicPartition(*name): end for name, end in ends.items() if end > 0}
+    if not waiting:
+        return
+    with _faults(endpoints, f"reading {topic.name}"):
+        consumer = _consumer(endpoints, auto_offset_reset="earliest")
+        try:
+            consumer.assign(list(waiting))
+            yield from _until(endpoints, consumer, waiting, timeout_s)
+        finally:
+            consumer.close(timeout_ms=2_000)
+
+
+def _until(endpoints: Endpoints, consumer: Any, ends: dict[Any, int], timeout_s: float) -> Iterator[Message]:
+    """Read until the position of every partition has passed its end. A marker of a transaction takes an offset and
+    is no record: only the position tells."""
+    waiting = dict(ends)
+    at: dict[Any, int] = {}
+    moved = time.monotonic()
+    while waiting:
+        for name, records in consumer.poll(timeout_ms=250).items():
+            for record in records:
+                if record.offset < ends[name]:
+                    yield _message(record)
+        for name in list(waiting):
+            position = consumer.position(name, timeout_ms=5_000)
+            if position is None:
+                continue
+            if position > at.get(name, -1):
+                at[name] = position
+                moved = time.monotonic()
+            if position >= waiting[name]:
+                del waiting[name]
+                consumer.pause(name)
+        if waiting and time.monotonic() - moved > timeout_s:
+            raise ReadBlockedError(_what_blocks(endpoints, {name: at.get(name, -1) for name in waiting}, waiting))
+
+
+def _what_blocks(endpoints: Endpoints, at: Mapping[Any, int], ends: Mapping[Any, int]) -> str:
+    places = ", ".join(f"{name.topic}-{name.partition} at {at[name]} of {ends[name]}" for name in sorted(at))
+    open_ids: list[str] = []
+    with suppress(KafkaClientError), _admin(endpoints) as admin:
+        listed = admin.list_transactions(state_filters=["Ongoing"])
+        open_ids = sorted(each.transactional_id for broker in listed.values() for each in broker)
+    held = f"; open transactions: {', '.join(open_ids[:5])}" if open_ids else "; no transaction is open"
+    return f"reading stands still: {places}{held}"
+
+
+def tail(
+    endpoints: Endpoints, topic: Topic, *, from_start: bool = False, stop: Callable[[], bool] = lambda: False
+) -> Iterator[Message | None]:
+    """Follow a topic: its records as they are committed, and None at least once a second while there is none.
+
+    Ends when `stop()` holds (asked at every yield) or the caller closes the generator. Rides out broker restarts.
+    """
+    with _faults(endpoints, f"following {topic.name}"):
+        consumer = _consumer(endpoints, auto_offset_reset="earliest")
+        try:
+            names = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
+            consumer.assign(names)
+            if not from_start:
+                for place, end in end_offsets(endpoints, [(topic.name, name.partition) for name in names]).items():
+                    consumer.seek(TopicPartition(*place), end)
+            while not stop():
+                batches = consumer.poll(timeout_ms=500)
+                if not batches:
+                    yield None
+                for records in batches.values():
+                    for record in records:
+                        yield _message(record)
+        finally:
+            consumer.close(timeout_ms=2_000)
+
+
+def group_lag(endpoints: Endpoints, group: str) -> tuple[Lag, ...]:
+    """The group's committed offsets against the uncommitted ends, by topic and partition; empty for no such group."""
+    with _admin(endpoints) as admin:
+        committed = {
+            (name.topic, name.partition): found.offset
+            for name, found in admin.list_group_offsets({group: None})[group].items()
+        }
+    ends = end_offsets(endpoints, committed)
+    return tuple(Lag(*place, committed[place], ends[place]) for place in sorted(committed))
+
+
+class _Rebalance(AsyncConsumerRebalanceListener):
+    """Runs on the library's own I/O thread: what it calls must return at once."""
+
+    def __init__(self, member: GroupMember) -> None:
+        self._member = member
+
+    async def on_partitions_revoked(self, revoked: Any) -> None:
+        finished = self._member.on_revoked({(name.topic, name.partition) for name in revoked})
+        if finished:
+            with suppress(KafkaError):
+                await self._member.consumer.commit_async(_offsets(finished))
+
+    async def on_partitions_lost(self, lost: Any) -> None:
+        self._member.on_revoked({(name.topic, name.partition) for name in lost})
+
+    async def on_partitions_assigned(self, assigned: Any) -> None:
+        self._member.on_assigned({(name.topic, name.partition) for name in assigned})
+
+
+def _offsets(finished: Mapping[Partition, int]) -> dict[Any, Any]:
+    return {TopicPartition(*name): OffsetAndMetadata(offset, "", -1) for name, offset in finished.items()}
+
+
+class GroupMember:
+    """One member of a consumer group with the range assignor and offsets committed by hand.
+
+    Used by one thread; only `on_revoked` and `on_assigned` are called from another, and must return at once.
+    on_revoked gives the next offset to read of each partition that it wants committed before the hand-over.
+    """
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        group: str,
+        topics: Iterable[Topic],
+        client_id: str,
+        *,
+        on_revoked: Callable[[set[Partition]], Mapping[Partition, int]],
+        on_assigned: Callable[[set[Partition]], None],
+        session_timeout_s: float = 15,
+    ) -> None:
+        """Connects; raises BrokerUnreachableError after 15 s. A killed member's partitions move after the time-out."""
+        self._endpoints = endpoints
+        self.on_revoked = on_revoked
+        self.on_assigned = on_assigned
+        with _faults(endpoints, f"joining {group}"):
+            self.consumer = _consumer(
+                endpoints,
+                client_id=client_id,
+                group_id=group,
+                auto_offset_reset="earliest",
+                partition_assignment_strategy=(RangePartitionAssignor,),
+                session_timeout_ms=int(session_timeout_s * 1000),
+                heartbeat_interval_ms=int(session_timeout_s * 1000 / 5),
+            )
+            self.consumer.subscribe([topic.name for topic in topics], listener=_Rebalance(self))
+
+    def poll(self, timeout_s: float, max_records: int) -> list[Message]:
+        """The next records of the partitions held and not paused; also keeps the membership alive.
+
+        Empty while the broker is away. Raises KafkaClientError on what no waiting heals.
+        """
+        try:
+            batches = self.consumer.poll(timeout_ms=int(timeout_s * 1000), max_records=max_records)
+        except RetriableError:
+            time.sleep(min(timeout_s, 0.2))
+            return []
+        except KafkaError as error:
+            raise KafkaClientError(f"reading as a group member: {error}") from None
+        return [_message(record) for records in batches.values() for record in records]
+
+    def held(self) -> set[Partition]:
+        """The partitions assigned now."""
+        return {(name.topic, name.partition) for name in self.consumer.assignment()}
+
+    def pause(self, partitions: Iterable[Partition]) -> None:
+        """Read no further from these; membership goes on."""
+        held = self.consumer.assignment()
+        self.consumer.pause(*(name for name in (TopicPartition(*each) for each in partitions) if name in held))
+
+    def resume(self, partitions: Iterable[Partition]) -> None:
+        """Read these again."""
+        held = self.consumer.assignment()
+        self.consumer.resume(*(name for name in (TopicPartition(*each) for each in partitions) if name in held))
+
+    def commit(self, offsets: Mapping[Partition, int], timeout_s: float = 5) -> bool:
+        """Commit the next offset to read of each partition. False: not now (broker away, group rebalancing)."""
+        if not offsets:
+            return True
+        try:
+            self.consumer.commit(_offsets(offsets), timeout_ms=int(timeout_s * 1000))
+        except KafkaError:
+            return False
+        return True
+
+    def close(self, timeout_s: float = 3) -> None:
+        """Leave the group, so that the others take over at once."""
+        with suppress(KafkaError):
+            self.consumer.close(autocommit=False, timeout_ms=int(timeout_s * 1000))
