@@ -33,6 +33,11 @@ ROW = Types.ROW([Types.PRIMITIVE_ARRAY(Types.BYTE()), Types.PRIMITIVE_ARRAY(Type
 TRANSACTION_TIMEOUT_MS = 600_000
 
 
+def first(pair: tuple[str, bytes]) -> str:
+    """The key of a `KEYED` pair, for key_by (with key_type STRING)."""
+    return pair[0]
+
+
 def to_row(key: str, value: bytes) -> Row:
     """One record for a sink."""
     return Row(key.encode(), value)

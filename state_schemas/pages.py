@@ -68,6 +68,14 @@ class Page(Record, frozen=True):
     language: str = ""
 
 
+class EditionPages(Record, frozen=True):
+    """One cycle's pages of one edition on their way to publishing; `version` of each is still 0."""
+
+    edition: str
+    cycle: int
+    pages: tuple[Page, ...]
+
+
 class Pointer(Record, frozen=True):
     """Which version counts. `sequence` grows with every write, since equal bytes would give equal ETags (ABA).
 

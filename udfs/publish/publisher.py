@@ -1,0 +1,166 @@
+"""Carries an edition's cycle into the object store: versions written if absent, pointers by compare-and-set.
+
+Holds no rule of its own (decide.py) and no Flink. Objects are written at least once and never overwritten: after a
+restart the next free version is taken, and the pointer says which one counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import msgspec
+
+from connectors.objects import ObjectConflictError, Objects, ObjectStoreError
+from state_schemas.codec import DecodeError, decode_record, encode_record
+from state_schemas.pages import EditionPages, Page, Pointer, page_key, pointer_key
+from state_schemas.ranking import PublishedEdition, PublishedPage
+from udfs.publish.decide import PublishPolicy, digest, moved, refusal
+
+# The pointer-like object that says for which cycle an edition was last looked at: unchanged pages are not rewritten.
+CYCLE_SECTION = "_cycle"
+
+
+@dataclass(slots=True)
+class Published:
+    """What became of one edition's cycle; `edition` is the state to keep.
+
+    invalid: section -> why the page itself must not go live. refused: section -> why it could not be (pinned, a newer
+    cycle, the store).
+    """
+
+    edition: PublishedEdition
+    invalid: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    written: int = 0
+    unchanged: int = 0
+
+
+async def publish(
+    objects: Objects, cycle: EditionPages, known: PublishedEdition | None, now_ms: int, policy: PublishPolicy
+) -> Published:
+    """Publish every page of the cycle that may go live; never raises for a store that is down or slow.
+
+    known: the state after the last cycle. A cycle at or before it is dropped: it was published already.
+    """
+    if known is not None and cycle.cycle <= known.cycle:
+        return Published(known)
+    result = Published(PublishedEdition(cycle.cycle, dict(known.pages) if known else {}))
+    gate = asyncio.Semaphore(policy.in_flight)
+
+    async def one(page: Page) -> None:
+        async with gate:
+            await _page(objects, page, result, now_ms, policy)
+
+    try:
+        async with asyncio.timeout(policy.deadline_ms / 1000):
+            await asyncio.gather(*(one(page) for page in cycle.pages))
+            await _heartbeat(objects, cycle)
+    except TimeoutError:
+        result.refused["_cycle"] = "deadline_passed"
+    except ObjectStoreError as error:
+        result.refused["_cycle"] = f"store_failed: {error}"
+    return result
+
+
+async def _page(objects: Objects, page: Page, result: Published, now_ms: int, policy: PublishPolicy) -> None:
+    known = result.edition.pages.get(page.section)
+    seen = digest(page)
+    if known is not None and known.digest == seen:
+        result.unchanged += 1
+        return
+    try:
+        pointer, etag = await _pointer(objects, page)
+        reason = refusal(page, known.stories if known else await _stories(objects, pointer), policy)
+        if reason is not None:
+            result.invalid[page.section] = reason
+            return
+        numbered, data = await _write_version(
+            objects, page, max(known.version if known else 0, pointer.version if pointer else 0)
+        )
+        key = page_key(page.edition, page.section, numbered.version)
+        for _ in range(policy.tries):
+            wanted = moved(pointer, numbered, key, sha256(data).hexdigest(), now_ms)
+            if isinstance(wanted, str):
+                result.refused[page.section] = wanted
+                return
+            try:
+                await _put_pointer(objects, wanted, etag)
+            except ObjectConflictError:
+                # Somebody rolled back, pinned, or took over: read again, decide again.
+                pointer, etag = await _pointer(objects, page)
+                continue
+            result.edition.pages[page.section] = PublishedPage(numbered.version, seen, len(page.stories), page.cycle)
+            result.written += 1
+            return
+        result.refused[page.section] = "pointer_contended"
+    except ObjectStoreError as error:
+        result.refused[page.section] = f"store_failed: {error}"
+
+
+async def _pointer(objects: Objects, page: Page) -> tuple[Pointer | None, str]:
+    stored = await objects.get(pointer_key(page.edition, page.section))
+    if stored is None:
+        return None, ""
+    try:
+        return decode_record(Pointer, stored.data), stored.etag
+    except DecodeError:
+        # Not ours to read, so not ours to trust: replaced by a good one, at the ETag that was seen.
+        return None, stored.etag
+
+
+async def _stories(objects: Objects, pointer: Pointer | None) -> int:
+    stored = await objects.get(pointer.object) if pointer else None
+    if stored is None:
+        return 0
+    try:
+        return len(decode_record(Page, stored.data).stories)
+    except DecodeError:
+        return 0
+
+
+async def _write_version(objects: Objects, page: Page, last: int) -> tuple[Page, bytes]:
+    version = last + 1
+    while True:
+        numbered = msgspec.structs.replace(page, version=version)
+        data = encode_record(numbered)
+        try:
+            await objects.create(page_key(page.edition, page.section, version), data)
+        except ObjectConflictError:
+            # Left by a try whose pointer never moved. Doubling steps find a free one in a few requests.
+            version += max(1, version - last)
+            continue
+        return numbered, data
+
+
+async def _put_pointer(objects: Objects, pointer: Pointer, etag: str) -> str:
+    key, data = pointer_key(pointer.edition, pointer.section), encode_record(pointer)
+    return await (objects.replace(key, data, etag) if etag else objects.create(key, data))
+
+
+async def _heartbeat(objects: Objects, cycle: EditionPages) -> None:
+    key = pointer_key(cycle.edition, CYCLE_SECTION)
+    stored = await objects.get(key)
+    sequence = 0
+    if stored is not None:
+        try:
+            last = decode_record(Pointer, stored.data)
+        except DecodeError:
+            last = None
+        if last is not None and last.cycle >= cycle.cycle:
+            return
+        sequence = last.sequence if last else 0
+    beat = Pointer(
+        edition=cycle.edition,
+        section=CYCLE_SECTION,
+        version=0,
+        object="",
+        sha256="",
+        cycle=cycle.cycle,
+        sequence=sequence + 1,
+    )
+    try:
+        await _put_pointer(objects, beat, stored.etag if stored else "")
+    except ObjectConflictError:
+        return  # another writer's beat: it knows better than we do
