@@ -10,7 +10,6 @@ import http.client
 import json
 import time
 import urllib.error
-import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Mapping, Sequence
@@ -213,15 +212,9 @@ class FlinkRest:
                 raise RestError(f"still not cancelled after {timeout_s:.0f} s")
             time.sleep(0.2)
 
-    # ------------------------------------------------------------ logs of the JobManager
-
-    def log_sizes(self) -> dict[str, int]:
-        """The JobManager's log files: name -> bytes."""
-        return {str(log["name"]): int(log["size"]) for log in self._json("GET", "/jobmanager/logs")["logs"]}
-
-    def log_text(self, name: str, from_byte: int = 0) -> str:
-        """A JobManager's log file from a position on (Flink sends all of it: for small logs, or seldom)."""
-        return self._call("GET", f"/jobmanager/logs/{urllib.parse.quote(name)}")[from_byte:].decode(errors="replace")
+    def jobmanager_log(self) -> str:
+        """The JobManager's log (all of it: for a seldom look, such as at a script's failure)."""
+        return self._call("GET", "/jobmanager/log").decode(errors="replace")
 
     # ------------------------------------------------------------ HTTP
 

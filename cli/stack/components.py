@@ -256,6 +256,7 @@ def flink_settings(spec: StackSpec, endpoints: Endpoints) -> str:
         s3_region=endpoints.s3_region,
         python=sys.executable,
         flink_folder=spec.flink,
+        logs=spec.logs,
         metrics_reporters="prom" if spec.metrics else "[]",
         metrics_ports="9250-9260",
         java_opts=_shipped_java_opts(),
