@@ -1,0 +1,162 @@
+"""An XML document as a tree, however broken, and how its elements are named and read.
+
+Parsing never reaches the network, a file or an entity declaration. Names are short and lower-case, whatever prefix
+the document chose: `title` (RSS of any version, or no namespace), `atom:link`, `dc:date`, `media:content`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urljoin
+
+from lxml import etree
+
+from udfs.feeds.decoding import mend
+from udfs.feeds.document import FeedError
+
+Element = Any  # lxml's _Element: its stubs do not know about comments left out
+
+_PREFIXES = {
+    "http://purl.org/rss/1.0": "",
+    "http://purl.org/net/rss1.1#": "",
+    "http://my.netscape.com/rdf/simple/0.9": "",
+    "http://channel.netscape.com/rdf/simple/0.9": "",
+    "http://backend.userland.com/rss": "",
+    "http://backend.userland.com/rss2": "",
+    "http://blogs.law.harvard.edu/tech/rss": "",
+    "http://cyber.law.harvard.edu/rss/rss.html": "",
+    "http://www.rssboard.org/rss-specification": "",
+    "http://www.w3.org/2005/atom": "atom",
+    "http://purl.org/atom/ns#": "atom",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",
+    "http://purl.org/dc/elements/1.1": "dc",
+    "http://purl.org/dc/terms": "dcterms",
+    "http://purl.org/rss/1.0/modules/content": "content",
+    "http://purl.org/rss/1.0/modules/syndication": "sy",
+    "http://search.yahoo.com/mrss": "media",
+    "http://rssnamespace.org/feedburner/ext/1.0": "feedburner",
+    "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes",
+    "http://www.sitemaps.org/schemas/sitemap/0.9": "",
+    "http://www.google.com/schemas/sitemap/0.84": "",
+    "http://www.google.com/schemas/sitemap-news/0.9": "news",
+    "http://www.google.com/schemas/sitemap-image/1.1": "image",
+    "http://www.w3.org/1999/xhtml": "xhtml",
+    "http://www.w3.org/xml/1998/namespace": "xml",
+}
+_KNOWN = frozenset(_PREFIXES.values()) - {""}
+XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def parse_tree(text: str) -> tuple[Element, bool, bool]:
+    """(root, malformed, whole) of a document without document type. Raises FeedError `feed_unparsable`.
+
+    Three tries, each for what the one before refused: as it stands; mended; with the parser's own recovery.
+    whole: the root's end was there.
+    """
+    try:
+        return _parse(text, recover=False), False, True
+    except etree.XMLSyntaxError:
+        text = mend(text)
+    try:
+        return _parse(text, recover=False), True, True
+    except etree.XMLSyntaxError:
+        pass
+    try:
+        root = _parse(text, recover=True)
+    except etree.XMLSyntaxError as error:
+        raise FeedError("feed_unparsable", str(error)) from None
+    if root is None:
+        raise FeedError("feed_unparsable", "no element")
+    name = etree.QName(root).localname
+    qualified = f"{root.prefix}:{name}" if root.prefix else name
+    return root, True, f"</{qualified}" in text[-4096:]
+
+
+def _parse(text: str, *, recover: bool) -> Element:
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        recover=recover,
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    return etree.fromstring(text.encode("utf-8", "replace"), parser)
+
+
+def name_of(element: Element) -> str:
+    """The short name of an element."""
+    tag = element.tag
+    if not isinstance(tag, str):  # an entity reference that was left in place
+        return ""
+    if tag[0] == "{":
+        uri, _, local = tag[1:].partition("}")
+        prefix = _PREFIXES.get(uri.lower().rstrip("/"), "other")
+    else:
+        prefix, colon, local = tag.rpartition(":")
+        # An undeclared prefix is taken at its usual meaning.
+        if colon and prefix.lower() not in _KNOWN:
+            prefix = "other"
+        prefix = prefix.lower()
+    return f"{prefix}:{local}".lower() if prefix else local.lower()
+
+
+def children(element: Element) -> dict[str, list[Element]]:
+    """The children of an element by short name, in document order."""
+    found: dict[str, list[Element]] = {}
+    for child in element:
+        found.setdefault(name_of(child), []).append(child)
+    return found
+
+
+def elements(root: Element, name: str) -> Iterator[Element]:
+    """Every element of that short name, at any depth, in document order."""
+    for element in root.iter(etree.Element):
+        if name_of(element) == name:
+            yield element
+
+
+def text_of(element: Element) -> str:
+    """All the text inside, without markup."""
+    if len(element) == 0:
+        return str(element.text or "")
+    return "".join(element.itertext())
+
+
+def markup_of(element: Element) -> str:
+    """What is inside as markup: escaped or CDATA markup as it reads, elements written out."""
+    if len(element) == 0:
+        return str(element.text or "")
+    # A divider without namespace declarations: XHTML inside a feed reads as HTML.
+    for inner in element.iter(etree.Element):
+        if inner is not element and isinstance(inner.tag, str) and inner.tag[0] == "{":
+            inner.tag = inner.tag.partition("}")[2]
+    etree.cleanup_namespaces(element)
+    parts = [_escaped(element.text or "")]
+    parts += [etree.tostring(child, encoding="unicode", method="html", with_tail=True) for child in element]
+    return "".join(parts)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def base_of(element: Element, url: str) -> str:
+    """The address that relative links of an element start from: each ancestor's xml:base, outermost first."""
+    bases = [ancestor.get(XML_BASE) for ancestor in element.iterancestors()]
+    for base in [*reversed(bases), element.get(XML_BASE)]:
+        if base:
+            try:
+                url = urljoin(url, base.strip())
+            except ValueError:
+                continue
+    return url
+
+
+def language_of(element: Element) -> str:
+    """xml:lang (or RSS authors' plain `lang`) of the element itself."""
+    return (element.get(XML_LANG) or element.get("lang") or "").strip()

@@ -1,0 +1,51 @@
+"""The one picture of an entry: of those it names, the widest, else the first. An address, nothing is fetched."""
+
+from __future__ import annotations
+
+from udfs.feeds.markup import Element, children, name_of, text_of
+from udfs.feeds.texts import absolute
+
+_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif")
+
+
+def picture(item: Element, about: dict[str, list[Element]], base: str) -> str:
+    """Media RSS, enclosures and links of enclosures, `image`, iTunes; empty where there is none."""
+    offered: list[tuple[int, str]] = []
+    for element in [*about.get("media:group", ()), item]:
+        for child in element:
+            name = name_of(child)
+            if (name == "media:content" and _is_picture(child)) or name == "media:thumbnail":
+                offered.append((_width(child), child.get("url", "")))
+                continue
+            if name == "media:content":  # a film: its still
+                offered += [
+                    (_width(still), still.get("url", "")) for still in children(child).get("media:thumbnail", ())
+                ]
+    for enclosure in about.get("enclosure", ()):
+        if _is_picture(enclosure):
+            offered.append((0, enclosure.get("url", "")))
+    for link in about.get("atom:link", ()):
+        if link.get("rel") == "enclosure" and link.get("type", "").startswith("image/"):
+            offered.append((0, link.get("href", "")))
+    for image in [*about.get("image", ()), *about.get("itunes:image", ())]:
+        inner = children(image)
+        nested = text_of(inner["url"][0]) if "url" in inner else ""
+        offered.append((0, nested or image.get("href", "") or (text_of(image) if not inner else "")))
+    best = ""
+    width = -1
+    for wide, address in offered:
+        if wide > width and (found := absolute(address, base)):
+            best, width = found, wide
+    return best
+
+
+def _is_picture(element: Element) -> bool:
+    kind, medium = element.get("type", "").lower(), element.get("medium", "").lower()
+    if kind or medium:
+        return kind.startswith("image/") or (medium == "image" and not kind)
+    return str(element.get("url", "")).partition("?")[0].lower().endswith(_ENDINGS)
+
+
+def _width(element: Element) -> int:
+    width = element.get("width", "")
+    return int(width[:6]) if width.isascii() and width.isdigit() else 0

@@ -1,0 +1,92 @@
+"""One feed document: bytes in, entries out, or a reason why it is none.
+
+A function of its arguments alone: no network, no clock, no memory between documents. Reading order: parse_feed, then
+the formats in rss.py, atom.py, json_feed.py, sitemap.py; identity.py says by what entries are told apart.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from lxml import etree
+
+from udfs.feeds import atom, identity, json_feed, rss, sitemap
+from udfs.feeds.decoding import decode, strip_doctype
+from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
+from udfs.feeds.markup import Element, name_of, parse_tree
+
+# A page that a server answers instead of a feed: it has no XML declaration and names its root early.
+_HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_ROOT = re.compile(r"<(?:\?xml\b|!DOCTYPE\b|(?:[\w.-]{1,40}:)?(?:rss|feed|rdf|urlset|sitemapindex)\b)", re.IGNORECASE)
+_READERS = {
+    "rss": rss.read,
+    "channel": rss.read,  # RSS 0.9x without its root, and what is left of a broken one
+    "rdf:rdf": rss.read,
+    "rdf": rss.read,
+    "atom:feed": atom.read,
+    "feed": atom.read,
+    "urlset": sitemap.read,
+    "sitemapindex": sitemap.read_index,
+}
+
+
+def parse_feed(
+    body: bytes,
+    url: str,
+    content_type: str = "",
+    *,
+    by_guid: bool = True,
+    policy: ReaderPolicy | None = None,
+) -> ParsedFeed:
+    """Read a feed of any format from its bytes (uncompressed) as they came from `url`.
+
+    by_guid: False for a feed whose guids are known to tell nothing; entries are then identified by link.
+    Raises FeedError with a reason code; nothing else, whatever the bytes.
+    """
+    policy = policy or ReaderPolicy()
+    if len(body) > policy.max_bytes:
+        raise FeedError("feed_too_large", f"{len(body)} bytes, at most {policy.max_bytes}")
+    text = decode(body, content_type).lstrip("\ufeff \t\r\n")
+    if not text:
+        raise FeedError("feed_empty", f"{len(body)} bytes without a character")
+    if text[0] in "{[":
+        parsed = json_feed.read(text, url, policy)
+    elif _HTML.match(text):
+        raise FeedError("html_not_feed", "the root element is HTML's")
+    else:
+        parsed = _read_xml(text, url, policy)
+    repeat = identity.guids_repeat(parsed.entries)
+    entries = identity.identified(parsed.entries, by_guid=by_guid and not repeat)
+    repeated = len(parsed.entries) - len(entries)
+    return replace(parsed, entries=entries, repeated=repeated, guids_repeat=repeat)
+
+
+def _read_xml(text: str, url: str, policy: ReaderPolicy) -> ParsedFeed:
+    start = _ROOT.search(text, 0, 8192)
+    if start is None:
+        raise FeedError("not_a_feed", f"begins with {text[:40]!r}")
+    # A warning that the publisher's own server printed before the document.
+    stray = text[: start.start()].strip()
+    if stray and not stray.startswith("<"):
+        text = text[start.start() :]
+    root, malformed, whole = parse_tree(strip_doctype(text))
+    name = name_of(root)
+    if name.startswith("other:"):
+        _forget_namespace(root)
+        name = name_of(root)
+    if name in ("html", "xhtml:html"):
+        raise FeedError("html_not_feed", "the root element is HTML's")
+    read = _READERS.get(name)
+    if read is None:
+        raise FeedError("not_a_feed", f"the root element is {name[:100]!r}")
+    parsed = read(root, url, policy, whole)
+    return replace(parsed, malformed=malformed or bool(stray), whole=whole)
+
+
+def _forget_namespace(root: Element) -> None:
+    """Take the names in the root's own unknown namespace as those of no namespace."""
+    namespace = root.tag.partition("}")[0] + "}"
+    for element in root.iter(etree.Element):
+        if isinstance(element.tag, str) and element.tag.startswith(namespace):
+            element.tag = element.tag[len(namespace) :]

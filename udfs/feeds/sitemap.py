@@ -1,0 +1,59 @@
+"""News sitemaps and sitemap indexes. Only `news:news` makes an article, not a declared namespace and not `lastmod`."""
+
+from __future__ import annotations
+
+from state_schemas.fetching import Entry
+from udfs.feeds.dates import parse_instant
+from udfs.feeds.document import ParsedFeed, ReaderPolicy
+from udfs.feeds.markup import Element, children, elements, text_of
+from udfs.feeds.texts import absolute, clip, collapse
+
+# Bound on the children of an index that are named: one level, the newest lists of a large site are few.
+MAX_CHILDREN = 100
+
+
+def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
+    """The articles of a `urlset`. One without any is healthy: publishers take the news tags off after two days."""
+    entries: list[Entry] = []
+    beyond = 0
+    listed = list(elements(root, "url"))
+    for item in listed if whole else listed[:-1]:
+        about = children(item)
+        news = about.get("news:news")
+        if not news:
+            continue
+        if len(entries) == policy.max_entries:
+            beyond += 1
+            continue
+        entries.append(_entry(about, children(news[0]), url, policy))
+    return ParsedFeed(format="news_sitemap" if entries else "sitemap", entries=tuple(entries), dropped=beyond)
+
+
+def read_index(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
+    """The addresses of an index's sitemaps, MAX_CHILDREN at most; an index has no articles of its own."""
+    found = dict.fromkeys(
+        absolute(_text(children(child), "loc"), url) for child in elements(root, "sitemap") if len(child)
+    )
+    found.pop("", None)
+    return ParsedFeed(format="sitemap_index", children=tuple(found)[:MAX_CHILDREN])
+
+
+def _entry(about: dict[str, list[Element]], news: dict[str, list[Element]], url: str, policy: ReaderPolicy) -> Entry:
+    publication = children(news["news:publication"][0]) if "news:publication" in news else {}
+    image = children(about["image:image"][0]) if "image:image" in about else {}
+    keywords = dict.fromkeys(collapse(word)[:200] for word in _text(news, "news:keywords").split(","))
+    keywords.pop("", None)
+    return Entry(
+        identity="",
+        link=clip(absolute(_text(about, "loc"), url), policy.max_link),
+        title=clip(collapse(_text(news, "news:title")), policy.max_title),
+        published_ms=parse_instant(_text(news, "news:publication_date")),
+        updated_ms=parse_instant(_text(about, "lastmod")),
+        categories=tuple(keywords)[: policy.max_names],
+        image=clip(absolute(_text(image, "image:loc"), url), policy.max_link),
+        language=clip(_text(publication, "news:language") or _text(news, "news:language"), 40),
+    )
+
+
+def _text(about: dict[str, list[Element]], name: str) -> str:
+    return text_of(about[name][0]).strip() if name in about else ""

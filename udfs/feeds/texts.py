@@ -1,0 +1,66 @@
+"""The texts and addresses of an entry: plain text out of a title, HTML out of plain text, links made absolute.
+
+Markup is decoded once: XML's layer by the parser, HTML's here, and never again. Nothing is sanitised: whoever shows
+a text escapes it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import urljoin, urlsplit
+
+_SPACES = re.compile(r"[ \t\r\n\f\v]+")
+# What a headline may be dressed in. Anything else in angle brackets is what the headline is about.
+_DRESS = re.compile(
+    r"</?(?:a|abbr|acronym|b|big|bdi|bdo|br|cite|code|div|del|em|font|h[1-6]|hr|i|img|ins|kbd|mark|p|q|s|small|span"
+    r"|strike|strong|sub|sup|tt|u|wbr)(?:\s[^<>]{0,2000})?/?>",
+    re.IGNORECASE,
+)
+_BREAKS = re.compile(r"<(?:br|p|/p|div|/div|hr)(?:\s[^<>]{0,200})?/?>", re.IGNORECASE)
+
+
+def collapse(text: str) -> str:
+    """Runs of white space as one space; no-break spaces stay."""
+    return _SPACES.sub(" ", text).strip()
+
+
+def plain(markup: str) -> str:
+    """The plain text of a short HTML text such as a title: its dress taken off, its entities decoded once."""
+    if "<" in markup:
+        markup = _DRESS.sub("", _BREAKS.sub(" ", markup))
+    if "&" in markup:
+        markup = html.unescape(markup)
+    return collapse(markup)
+
+
+def as_html(text: str) -> str:
+    """Plain text as HTML."""
+    return html.escape(text, quote=False)
+
+
+def absolute(link: str, base: str) -> str:
+    """The http(s) address that `link` means at `base`; empty where it means none."""
+    link = re.sub(r"[\t\r\n]", "", link).strip()
+    if not link:
+        return ""
+    try:
+        found = urljoin(base, link)
+        parts = urlsplit(found)
+        port = parts.port  # raises on what is no number
+    except ValueError:
+        return ""
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        return ""
+    return found.replace(" ", "%20")
+
+
+def clip(text: str, limit: int) -> str:
+    """At most `limit` characters, and no lone surrogates, which no record can hold."""
+    if len(text) > limit:
+        text = text[:limit]
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
