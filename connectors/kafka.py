@@ -9,6 +9,7 @@ only. Reading order: `Message`, `Producer`, `read_all` and `tail`, `group_lag`, 
 from __future__ import annotations
 
 import logging
+import socket
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,7 +34,13 @@ with warnings.catch_warnings():
     )
     from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
     from kafka.coordinator.assignors.range import RangePartitionAssignor
-    from kafka.errors import KafkaError, RetriableError, TopicAlreadyExistsError
+    from kafka.errors import (
+        CoordinatorNotAvailableError,
+        KafkaError,
+        RetriableError,
+        TopicAlreadyExistsError,
+        UnknownTopicOrPartitionError,
+    )
     from kafka.partitioner.default import murmur2
     from kafka.structs import OffsetAndMetadata
 
@@ -41,6 +48,8 @@ with warnings.catch_warnings():
 MAX_REQUEST_BYTES = 2 * 1024 * 1024
 # Reconnect at least this often: the library's default backs off to 30 s, and a broker is back within 5 to 17 s.
 RECONNECT_MAX_MS = 1_000
+# How long a new client waits for a broker: one that is restarting needs longer, and its callers try again.
+CONNECT_S = 10.0
 
 # A program that configures no logging must not have the library's retries printed on its terminal.
 logging.getLogger("kafka").addHandler(logging.NullHandler())
@@ -100,13 +109,32 @@ def partition_of(topic: Topic, key: str) -> int:
 def _faults(endpoints: Endpoints, doing: str) -> Iterator[None]:
     try:
         yield
+    except UnknownTopicOrPartitionError:
+        raise KafkaClientError(
+            f"{doing}: Kafka at {endpoints.kafka} has no such topic; are the topics created?"
+        ) from None
     except RetriableError as error:
         raise BrokerUnreachableError(f"{doing}: no answer from Kafka at {endpoints.kafka} ({error})") from None
     except KafkaError as error:
         raise KafkaClientError(f"{doing}: {error}") from None
 
 
+def _reachable(endpoints: Endpoints, doing: str) -> None:
+    """Wait until one of the brokers accepts a connection. The library's own bootstrap leaks a socket at each failed
+    try and takes its whole time-out where nothing listens."""
+    until = time.monotonic() + CONNECT_S
+    while True:
+        for address in endpoints.kafka.split(","):
+            host, _, port = address.rpartition(":")
+            with suppress(OSError), socket.create_connection((host, int(port)), timeout=2):
+                return
+        if time.monotonic() > until:
+            raise BrokerUnreachableError(f"{doing}: no Kafka answers at {endpoints.kafka}; is the stack up?")
+        time.sleep(0.25)
+
+
 def _connection(endpoints: Endpoints, client_id: str) -> dict[str, Any]:
+    _reachable(endpoints, client_id)
     return {
         "bootstrap_servers": endpoints.kafka.split(","),
         "client_id": client_id,
@@ -129,7 +157,7 @@ class Producer:
     """Writes records: acknowledged by all replicas, idempotent, in order a partition. Safe to share between threads."""
 
     def __init__(self, endpoints: Endpoints, client_id: str, *, linger_ms: int = 5, delivery_s: float = 120) -> None:
-        """Connects; raises BrokerUnreachableError after 15 s. delivery_s: how long a send may wait for a broker."""
+        """Connects; raises BrokerUnreachableError after 10 s. delivery_s: how long a send may wait for a broker."""
         self._endpoints = endpoints
         with _faults(endpoints, "connecting a producer"):
             self._kafka = KafkaProducer(
@@ -139,6 +167,7 @@ class Producer:
                 linger_ms=linger_ms,
                 batch_size=128 * 1024,
                 max_request_size=MAX_REQUEST_BYTES,
+                max_block_ms=20_000,
                 delivery_timeout_ms=int(delivery_s * 1000),
                 request_timeout_ms=min(30_000, int(delivery_s * 1000)),
             )
@@ -150,7 +179,7 @@ class Producer:
         """
         sent: Future[Message] = Future()
         partition = partition_of(topic, key)
-        with _faults(self._endpoints, f"writing to {topic.name}"):
+        with _faults(self._endpoints, f"writing to {topic.name} (does it exist?)"):
             waiting = self._kafka.send(topic.name, key=key.encode(), value=value, partition=partition)
 
         def done(metadata: Any) -> None:
@@ -308,13 +337,20 @@ def tail(
             consumer.close(timeout_ms=2_000)
 
 
+def _patiently(ask: Callable[[], Any], tries: int = 20) -> Any:
+    """A new broker creates the topic of offsets at the first question and cannot answer it for a second or two."""
+    for _ in range(tries - 1):
+        with suppress(CoordinatorNotAvailableError):
+            return ask()
+        time.sleep(0.25)
+    return ask()
+
+
 def group_lag(endpoints: Endpoints, group: str) -> tuple[Lag, ...]:
     """The group's committed offsets against the uncommitted ends, by topic and partition; empty for no such group."""
     with _admin(endpoints) as admin:
-        committed = {
-            (name.topic, name.partition): found.offset
-            for name, found in admin.list_group_offsets({group: None})[group].items()
-        }
+        found = _patiently(lambda: admin.list_group_offsets({group: None})[group])
+    committed = {(name.topic, name.partition): at.offset for name, at in found.items()}
     ends = end_offsets(endpoints, committed)
     return tuple(Lag(*place, committed[place], ends[place]) for place in sorted(committed))
 
@@ -360,7 +396,7 @@ class GroupMember:
         on_assigned: Callable[[set[Partition]], None],
         session_timeout_s: float = 15,
     ) -> None:
-        """Connects; raises BrokerUnreachableError after 15 s. A killed member's partitions move after the time-out."""
+        """Connects; raises BrokerUnreachableError after 10 s. A killed member's partitions move after the time-out."""
         self._endpoints = endpoints
         self.on_revoked = on_revoked
         self.on_assigned = on_assigned
