@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from state_schemas.ranking import StoryView
-from udfs.editions import RankingWeights
 from udfs.ranking.policy import RankingPolicy
+from udfs.weights import RankingWeights
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -8,10 +8,11 @@ import numpy as np
 
 from state_schemas.pages import EditionPages, Link, Page, PageStory
 from state_schemas.ranking import Member, StoryView
-from udfs.editions import Edition, RankingWeights
+from udfs.editions import Edition
 from udfs.ranking.board import Board, Bools, Coverage, Scores
 from udfs.ranking.policy import RANKER_VERSION, RankingPolicy
 from udfs.ranking.representative import representative
+from udfs.weights import RankingWeights
 
 
 def cycle(

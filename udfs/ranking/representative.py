@@ -6,8 +6,8 @@ Decides among a story's members; never alters a headline. Ties fall by article i
 from __future__ import annotations
 
 from state_schemas.ranking import Member, StoryView
-from udfs.editions import RankingWeights
 from udfs.ranking.policy import RankingPolicy
+from udfs.weights import RankingWeights
 
 # A headline outside these lengths (characters) is a stub or a paragraph; scripts without spaces need fewer.
 _HOUR_MS = 3_600_000

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from state_schemas.codec import decode_record, encode_record
+from state_schemas.pages import EditionPages
+from state_schemas.quarantine import Quarantined
+from tests.operators.fake_flink import Harness
+from tests.unit.ranking_samples import NOW, change
+from udfs.editions import load_reference
+from udfs.ranking.operator import Rank, Route
+from udfs.ranking.policy import RankingPolicy
+
+REFERENCE = load_reference()
+CYCLE = 60_000
+ENGLISH = [edition.id for edition in REFERENCE.editions if edition.language == "en"]
+
+
+def _harness() -> Harness:
+    return Harness(lambda: Rank(RankingPolicy(), REFERENCE), now_ms=NOW)
+
+
+def _send(harness: Harness, *changes: object) -> None:
+    for one in changes:
+        harness.send("en", ("en", encode_record(one)))  # type: ignore[arg-type]
+
+
+def _stories(emitted: list[tuple[str, bytes]]) -> dict[str, list[str]]:
+    found = {}
+    for edition, data in emitted:
+        pages = decode_record(EditionPages, data)
+        found[edition] = [story.story_id for page in pages.pages if page.section == "top" for story in page.stories]
+    return found
+
+
+def test_each_cycle_gives_every_edition_of_the_language_its_pages() -> None:
+    harness = _harness()
+    _send(harness, change(1, "started", "s1", "a"))
+    stories = _stories(harness.advance(CYCLE))
+    assert sorted(stories) == sorted(ENGLISH)
+    assert all(ids == ["s1"] for ids in stories.values())
+    assert len(harness.advance(3 * CYCLE)) == 3 * len(ENGLISH)
+
+
+def test_cycles_stand_on_boundaries_and_an_overrun_is_skipped() -> None:
+    harness = _harness()
+    _send(harness, change(1, "started", "s1", "a"))
+    emitted = harness.advance(2 * CYCLE)
+    cycles = sorted({decode_record(EditionPages, data).cycle for _, data in emitted})
+    assert all(cycle % CYCLE == 0 for cycle in cycles)
+    assert len(cycles) == 2
+
+
+def test_a_repeated_change_is_ignored() -> None:
+    harness = _harness()
+    started = change(1, "started", "s1", "a")
+    _send(harness, started, change(2, "expired", "s1"), started)
+    assert all(ids == [] for ids in _stories(harness.advance(CYCLE)).values())
+
+
+def test_after_a_failure_the_stories_are_there_without_any_input() -> None:
+    harness = _harness()
+    _send(harness, change(1, "started", "s1", "a"), change(2, "started", "s2", "b"))
+    harness.checkpoint()
+    _send(harness, change(3, "started", "lost", "c"))
+    harness.restart(keep_output=False)
+    assert all(sorted(ids) == ["s1", "s2"] for ids in _stories(harness.advance(CYCLE)).values())
+    _send(harness, change(3, "started", "s3", "c"))
+    assert sorted(_stories(harness.advance(CYCLE))["en-gb"]) == ["s1", "s2", "s3"]
+
+
+def test_a_new_epoch_starts_afresh_and_the_old_one_is_ignored() -> None:
+    harness = _harness()
+    _send(harness, change(7, "started", "old", "a"), change(1, "started", "new", "b", epoch=2))
+    _send(harness, change(8, "started", "late", "c"))
+    assert _stories(harness.advance(CYCLE))["en-gb"] == ["new"]
+
+
+def test_what_cannot_be_decoded_is_set_aside_with_its_bytes() -> None:
+    assert list(Route().flat_map(b"{nonsense")) == [("", b"{nonsense")]
+    harness = _harness()
+    harness.send("", ("", b"{nonsense"))
+    (row,) = harness.side["quarantine"]
+    aside = decode_record(Quarantined, bytes(row[1]))
+    assert (aside.topic, aside.stage, aside.reason, aside.record) == (
+        "story.changes",
+        "rank",
+        "record_undecodable",
+        b"{nonsense",
+    )

@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from starlette.testclient import TestClient
+
+from connectors.objects import Listed, ObjectStoreError
+from services.origin.app import Origin
+from services.origin.conditional import encoding, not_modified
+from services.origin.html import Renderer
+from services.origin.pages import PageShelf
+from state_schemas.codec import encode_record
+from state_schemas.pages import EditionPages, Link, Page, PageStory, page_key, pointer_key
+from tests.contracts.memory_objects import MemoryObjects
+from udfs.editions import load_reference
+from udfs.publish.decide import PublishPolicy
+from udfs.publish.publisher import publish
+
+NOW = 1_796_000_000_000
+REFERENCE = load_reference()
+HOSTILE = '<script>alert("x")</script> & more'
+
+
+def _story(title: str = "Ferry collides with pier", **changes: Any) -> PageStory:
+    link = Link(
+        article_id="a",
+        url="https://n.example/a?x=1&y=2",
+        title=title,
+        publisher="n.example",
+        publisher_name="Harbour Times",
+        first_seen_ms=NOW,
+    )
+    values: dict[str, Any] = {
+        "story_id": "68f0000000000001",
+        "representative": link,
+        "score": 1.0,
+        "originals": 3,
+        "copies": 2,
+        "publishers": 3,
+        "first_ms": NOW,
+        "latest_ms": NOW,
+        "lede": "Nine were hurt.",
+        "top_sources": ("Harbour Times", "Bay Post"),
+    }
+    return PageStory(**values | changes)
+
+
+def _put(store: MemoryObjects, *stories: PageStory, cycle: int = NOW, edition: str = "en-gb") -> None:
+    page = Page(edition=edition, section="top", version=0, cycle=cycle, ranker_version="1", stories=stories)
+    pages = EditionPages(edition=edition, cycle=cycle, pages=(page,))
+    asyncio.run(publish(store, pages, None, NOW, PublishPolicy()))
+
+
+@pytest.fixture
+def store() -> MemoryObjects:
+    return MemoryObjects()
+
+
+@pytest.fixture
+def clock() -> list[int]:
+    return [NOW]
+
+
+@pytest.fixture
+def shelf(store: MemoryObjects) -> PageShelf:
+    return PageShelf(store, Renderer(REFERENCE).page)
+
+
+@pytest.fixture
+def client(store: MemoryObjects, shelf: PageShelf, clock: list[int]) -> Iterator[TestClient]:
+    _put(store, _story(), _story("Second", story_id="68f0000000000002"))
+    origin = Origin(shelf, REFERENCE, Renderer(REFERENCE), lambda: clock[0])
+    with TestClient(origin.application(), raise_server_exceptions=False) as opened:
+        yield opened
+
+
+def test_the_snapshot_is_served_byte_for_byte(client: TestClient, store: MemoryObjects) -> None:
+    answer = client.get("/v1/editions/en-gb/top")
+    assert answer.content == store.objects[page_key("en-gb", "top", 1)]
+    assert answer.headers["cache-control"] == (
+        "public, max-age=0, s-maxage=60, stale-while-revalidate=60, stale-if-error=3600"
+    )
+    assert answer.headers["broadsheet-cycle"] == str(NOW)
+
+
+def test_the_html_page_shows_the_same_stories(client: TestClient) -> None:
+    answer = client.get("/en-gb/top")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    first, second = answer.text.index("Ferry collides with pier"), answer.text.index("Second")
+    assert first < second
+    assert 'href="https://n.example/a?x=1&amp;y=2"' in answer.text
+    assert client.get("/en-gb", follow_redirects=False).headers["location"] == "/en-gb/top"
+
+
+def test_publishers_words_are_escaped(store: MemoryObjects, shelf: PageShelf) -> None:
+    _put(store, _story(HOSTILE, lede=HOSTILE, top_sources=(HOSTILE,), image='https://i.example/"onerror="x'))
+    asyncio.run(shelf.refresh(NOW))
+    html = shelf.snapshots["en-gb", "top"].html.plain.decode()
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 3
+    assert '"onerror' not in html
+
+
+@pytest.mark.parametrize("accept", ["gzip", "br", None])
+def test_a_client_with_the_current_page_gets_304(client: TestClient, accept: str | None) -> None:
+    headers = {"Accept-Encoding": accept or "identity"}
+    full = client.get("/v1/editions/en-gb/top", headers=headers)
+    again = client.get(
+        "/v1/editions/en-gb/top", headers=headers | {"If-None-Match": f'"old", W/{full.headers["etag"]}'}
+    )
+    assert (again.status_code, again.content) == (304, b"")
+    for name in ("etag", "cache-control", "vary"):
+        assert again.headers[name] == full.headers[name]
+
+
+def test_each_encoding_has_its_own_tag(client: TestClient) -> None:
+    tags = {
+        client.get("/en-gb/top", headers={"Accept-Encoding": name}).headers["etag"]
+        for name in ("gzip", "br", "identity")
+    }
+    assert len(tags) == 3
+
+
+def test_head_has_the_headers_alone(client: TestClient) -> None:
+    answer = client.head("/v1/editions/en-gb/top")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert "etag" in answer.headers
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/editions/en-gb/sports", "/v1/editions/xx-yy/top", "/xx-yy", "/en-gb/nothing", "/a/b/c"]
+)
+def test_what_is_not_there_is_404_and_never_cached(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_fault_of_ours_is_never_cached(client: TestClient, shelf: PageShelf) -> None:
+    shelf.snapshots["en-gb", "top"] = None  # type: ignore[assignment]
+    answer = client.get("/v1/editions/en-gb/version")
+    assert answer.status_code == 500
+    assert answer.headers["cache-control"] == "no-store"
+    assert b"Traceback" not in answer.content
+
+
+def test_editions_and_versions(client: TestClient) -> None:
+    editions = {row["id"]: row["sections"] for row in client.get("/v1/editions").json()}
+    assert len(editions) == 70
+    assert editions["en-gb"] == ["top"]
+    assert client.get("/v1/editions/en-gb/version").json() == {"edition": "en-gb", "cycle": NOW, "versions": {"top": 1}}
+    assert "en-gb/top" in client.get("/").text
+
+
+def test_health(client: TestClient) -> None:
+    assert client.get("/health").json()["pages"] == 1
+
+
+def test_a_new_version_is_swapped_in(store: MemoryObjects, shelf: PageShelf) -> None:
+    _put(store, _story("First headline"))
+    asyncio.run(shelf.refresh(NOW))
+    _put(store, _story("Second headline"), cycle=NOW + 60_000)
+    assert asyncio.run(shelf.refresh(NOW)) == [("en-gb", "top")]
+    assert b"Second headline" in shelf.snapshots["en-gb", "top"].html.plain
+    assert asyncio.run(shelf.refresh(NOW)) == []
+
+
+@pytest.mark.parametrize("damage", ["object gone", "object changed", "pointer broken", "bucket empty"])
+def test_whatever_breaks_the_last_good_page_stays(store: MemoryObjects, shelf: PageShelf, damage: str) -> None:
+    _put(store, _story("Good"))
+    asyncio.run(shelf.refresh(NOW))
+    _put(store, _story("Bad"), cycle=NOW + 60_000)
+    if damage == "object gone":
+        del store.objects[page_key("en-gb", "top", 2)]
+    elif damage == "object changed":
+        store.objects[page_key("en-gb", "top", 2)] += b" "
+    elif damage == "pointer broken":
+        store.objects[pointer_key("en-gb", "top")] = b"{"
+    else:
+        store.objects.clear()
+    asyncio.run(shelf.refresh(NOW))
+    assert b"Good" in shelf.snapshots["en-gb", "top"].html.plain
+
+
+class _Down(MemoryObjects):
+    async def list(self, prefix: str) -> list[Listed]:
+        raise ObjectStoreError("list: refused")
+
+
+def test_a_page_says_its_cycle_and_after_ten_minutes_its_age(store: MemoryObjects, shelf: PageShelf) -> None:
+    _put(store, _story())
+    asyncio.run(shelf.refresh(NOW))
+    assert b'role="status"' not in shelf.snapshots["en-gb", "top"].html.plain
+    shelf.objects = _Down()
+    asyncio.run(shelf.refresh(NOW + 25 * 60_000))
+    html = shelf.snapshots["en-gb", "top"].html.plain
+    assert b'role="status"' in html
+    assert "25 min" in html.decode()
+
+
+def test_an_unchanged_page_is_not_stale_while_cycles_go_on(store: MemoryObjects, shelf: PageShelf) -> None:
+    _put(store, _story())
+    asyncio.run(shelf.refresh(NOW))
+    beat = msgspec.structs.replace(shelf.snapshots["en-gb", "top"].pointer, section="_cycle", cycle=NOW + 20 * 60_000)
+    store.objects[pointer_key("en-gb", "_cycle")] = encode_record(beat)
+    asyncio.run(shelf.refresh(NOW + 20 * 60_000))
+    assert b'role="status"' not in shelf.snapshots["en-gb", "top"].html.plain
+
+
+@pytest.mark.parametrize("edition", [edition.id for edition in REFERENCE.editions])
+def test_every_edition_renders_in_its_own_language(edition: str) -> None:
+    chosen = next(e for e in REFERENCE.editions if e.id == edition)
+    page = Page(edition=edition, section="top", version=1, cycle=NOW, ranker_version="1", stories=(_story(),))
+    html = Renderer(REFERENCE).page(page, NOW, 12).decode()
+    assert f'lang="{chosen.locale}" dir="{"rtl" if chosen.rtl else "ltr"}"' in html
+    assert all(
+        section.name(chosen).replace("&", "&amp;").replace("'", "&#39;") in html for section in REFERENCE.sections
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "current"),
+    [
+        (None, False),
+        ('"v41"', True),
+        ('"old", W/"v41"', True),
+        ('W/"v41"', True),
+        ("*", True),
+        ('"v4"', False),
+        ("v41", False),
+        ("", False),
+    ],
+)
+def test_if_none_match_is_a_list(header: str | None, current: bool) -> None:
+    assert not_modified(header, '"v41"') is current
+
+
+@pytest.mark.parametrize(
+    ("accept", "chosen"),
+    [
+        (None, "identity"),
+        ("gzip", "gzip"),
+        ("gzip, deflate, br", "br"),
+        ("br;q=0, gzip", "gzip"),
+        ("*", "br"),
+        ("*;q=0", "identity"),
+        ("zstd", "identity"),
+        ("gzip;q=oops", "identity"),
+    ],
+)
+def test_the_smallest_accepted_encoding(accept: str | None, chosen: str) -> None:
+    assert encoding(accept) == chosen
+
+
+def test_encoded_bodies_hold_the_same_bytes(client: TestClient) -> None:
+    plain = client.get("/v1/editions/en-gb/top", headers={"Accept-Encoding": "identity"})
+    with client.stream("GET", "/v1/editions/en-gb/top", headers={"Accept-Encoding": "gzip"}) as answer:
+        assert gzip.decompress(b"".join(answer.iter_raw())) == plain.content
+    assert json.loads(plain.content)["edition"] == "en-gb"
