@@ -1,8 +1,8 @@
 """What an edition is: reads reference_data/editions.toml and says what is wrong with it.
 
 Decides nothing about stories. `parse_editions` is pure: text in, editions and faults out; only `load_reference` touches
-the disk, once, when a job or a service opens: it gives editions, sections and weights together. Sections and weights: udfs/sections.py, udfs/weights.py; the list of
-feeds: udfs/feed_list.py.
+the disk, once, when a job or a service opens, and gives editions, sections and weights together. Beside it stand
+udfs/sections.py, udfs/weights.py and udfs/feed_list.py.
 """
 
 from __future__ import annotations
@@ -13,10 +13,22 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from udfs.reference_faults import Fault, ReferenceDataError, default_folder, parse_toml, read_text
-from udfs.reference_faults import line_of as _line_of
+from state_schemas.languages import LANGUAGES
+from udfs.reference_faults import Fault, ReferenceDataError, default_folder, line_of, parse_toml, read_text
 from udfs.sections import Section, parse_sections
 from udfs.weights import RankingWeights, parse_weights
+
+__all__ = [
+    "COUNTRIES",
+    "EDITION_COUNT",
+    "Edition",
+    "RankingWeights",
+    "ReferenceData",
+    "ReferenceDataError",
+    "Section",
+    "load_reference",
+    "parse_editions",
+]
 
 FILE = "editions.toml"
 EDITION_COUNT = (
@@ -34,7 +46,6 @@ _CODES = """
     TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW
 """
 COUNTRIES = frozenset(_CODES.split())
-LANGUAGE = re.compile(r"[a-z]{2,3}")
 LOCALE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?-[A-Z]{2}")
 
 
@@ -98,10 +109,12 @@ def parse_editions(text: str, faults: list[Fault]) -> tuple[Edition, ...]:
         return ()
     editions: list[Edition] = []
     seen: dict[str, set[str]] = {"id": set(), "name": set()}
+    start = 0  # where the search for the next entry's line begins: an id that stands twice has two lines
     for number, row in enumerate(rows, start=1):
         entry = row["id"] if isinstance(row.get("id"), str) else f"edition {number}"
         reasons = _reasons_against(row, seen)
-        line = _line_of(text, f'id = "{entry}"')
+        line = line_of(text, f'id = "{entry}"', start)
+        start = max(start, text.find(f'id = "{entry}"', start) + 1)
         faults.extend(Fault(FILE, line, entry, reason) for reason in reasons)
         if not reasons:
             row = {"locale": f"{row['language']}-{row['region']}", "regions": [row["region"]], **row}
@@ -123,8 +136,8 @@ def _reasons_against(row: dict[str, Any], seen: dict[str, set[str]]) -> list[str
         if row[key] in values:
             reasons.append(f"{key} {row[key]!r} stands twice")
         values.add(row[key])
-    if not LANGUAGE.fullmatch(row["language"]):
-        reasons.append(f"language {row['language']!r} is not a two or three letter code")
+    if row["language"] not in LANGUAGES:
+        reasons.append(f"language {row['language']!r} is not in the table of languages")
     if row["region"] not in COUNTRIES:
         reasons.append(f"region {row['region']!r} is not an ISO 3166-1 alpha-2 code")
     if row["id"] != f"{row['language']}-{row['region'].lower()}":

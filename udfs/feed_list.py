@@ -13,7 +13,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from udfs.editions import COUNTRIES, LANGUAGE
+from state_schemas.languages import LANGUAGES
+from udfs.editions import COUNTRIES
 from udfs.reference_faults import Fault
 from udfs.sections import SECTION_IDS
 
@@ -25,7 +26,7 @@ OWNER = re.compile(r"(?:[a-z0-9]+(?:-[a-z0-9]+)*)?")
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
-    """One row. category: a section id. authority: the publisher's prior, 0 to 1. owner: slug, empty if none is known."""
+    """One row. category: a section id. authority: the publisher's prior, 0 to 1. owner: slug, empty if none known."""
 
     feed_url: str
     publisher_id: str
@@ -82,8 +83,8 @@ def _feed(row: list[str]) -> tuple[ListedFeed | None, list[str]]:
         reasons.append("publisher_name must be a name without spaces around it")
     if country not in COUNTRIES:
         reasons.append(f"country {country!r} is not an ISO 3166-1 alpha-2 code")
-    if not LANGUAGE.fullmatch(language):
-        reasons.append(f"language {language!r} is not a two or three letter code")
+    if language not in LANGUAGES:
+        reasons.append(f"language {language!r} is not in the table of languages")
     if category not in SECTION_IDS:
         reasons.append(f"category {category!r} is none of {', '.join(SECTION_IDS)}")
     if not re.fullmatch(r"0\.\d{1,3}|1(?:\.0{1,3})?", authority):

@@ -62,7 +62,7 @@ def parse_toml(file: str, text: str, faults: list[Fault]) -> dict[str, Any] | No
         return None
 
 
-def line_of(text: str, needle: str) -> int:
-    """First line, from 1, that contains `needle`; 0 if none does."""
-    position = text.find(needle)
+def line_of(text: str, needle: str, start: int = 0) -> int:
+    """First line, from 1, on which `needle` begins at or after the character `start`; 0 if none does."""
+    position = text.find(needle, start)
     return text.count("\n", 0, position) + 1 if position >= 0 else 0
