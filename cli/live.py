@@ -1,0 +1,53 @@
+"""`broadsheet live`: the same line on the real internet."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from cli.demo import start_jobs
+from cli.errors import UserError
+from cli.jobs import JobError
+from cli.stack.control import Stack, StackError
+from cli.stack.layout import INSTALLATION
+from connectors.settings import Endpoints, SettingsError
+
+FOLDER = INSTALLATION / "live"
+
+
+@click.command()
+@click.option("--feeds", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Another list of feeds.")
+def live(feeds: Path | None) -> None:
+    """The whole line on the real internet, with the feeds of reference_data/feeds.csv; Ctrl-C ends it, data stays."""
+    console = Console(stderr=True)
+    try:
+        endpoints = Endpoints.from_mapping(os.environ)
+        stack = Stack(FOLDER, given=endpoints)
+    except SettingsError as error:
+        raise UserError(str(error)) from None
+    listed = feeds or endpoints.reference_data_folder() / "feeds.csv"
+    try:
+        stack.up(owned=True, progress=lambda line: console.print(f"  {line}", highlight=False))
+        start_jobs(stack.endpoints, "default", console)
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("broadsheet")), "sources", "import", str(listed)],
+            env=os.environ | stack.endpoints.to_mapping(),
+            check=False,
+        )
+        if done.returncode:
+            sys.exit(done.returncode)
+        console.print(f"Pages appear within minutes: {stack.endpoints.origin}/ (Ctrl-C ends everything)")
+        while True:
+            time.sleep(1)
+    except (StackError, JobError) as error:
+        raise UserError(str(error)) from None
+    except KeyboardInterrupt:
+        console.print("Ending.")
+    finally:
+        stack.down()
