@@ -2,7 +2,7 @@
 
 Each Flink key (one language) holds five maps of name -> bytes:
 
-    writer    "writer" -> WriterState; "mean" -> float64 sums; "df:00".. -> blocks of document frequencies
+    writer    "writer" -> WriterState; "mean" -> float64[384], a sum; "df:00".. -> blocks of document frequencies
     stories   story id -> StoryState, while live
     members   article id -> MemberState, while its story is live (or, retracted, for as long)
     articles  article id -> ArticleState, for 30 days from its story's expiry
@@ -26,9 +26,10 @@ class WriterState(State, frozen=True, array_like=True):
     """A writer's counters and clock; written with every decision.
 
     clock_ms: stream time, 0 until two publishers agreed on one. claim_ms, claim_by: a jump that waits for a second
-    publisher. minted_ms, minted: the last story id's time and counter. folded: the sequence number up to which members
-    are in mean and frequencies. swept_minute: the last minute of stream time whose housekeeping was done.
-    df_epoch_ms: when a count in the frequencies weighed 1. documents, vectors: weight of all that was folded.
+    publisher. minted_ms, minted: the last story id's time and counter. folded, folded_ms: up to which change stories
+    are counted in the frequencies, and when. swept_minute: the last minute whose housekeeping was done.
+    df_epoch_ms: when a count in the frequencies weighed 1. documents: weight of the stories counted there. vectors:
+    weight of the articles in the mean.
     """
 
     epoch: int = 1
@@ -39,6 +40,7 @@ class WriterState(State, frozen=True, array_like=True):
     minted_ms: int = 0
     minted: int = 0
     folded: int = 0
+    folded_ms: int = 0
     swept_minute: int = 0
     df_epoch_ms: int = 0
     documents: float = 0.0
@@ -46,8 +48,12 @@ class WriterState(State, frozen=True, array_like=True):
 
 
 class StoryState(State, frozen=True, array_like=True):
-    """A live story. Times in ms of stream time. repaired_ms, held, aliases: for repairs and editors."""
+    """A live story. Times in ms of stream time. sequence: of the change that started it.
 
+    repaired_ms, held, aliases: for repairs and editors.
+    """
+
+    sequence: int
     first_ms: int
     updated_ms: int
     repaired_ms: int = 0
