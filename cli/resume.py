@@ -34,7 +34,7 @@ async def last_run(objects: Objects, name: str) -> Run | None:
 
 
 async def remember(objects: Objects, name: str, run: Run) -> None:
-    """Replace what is remembered of the job. Raises ObjectStoreError; ObjectConflictError when somebody else did too."""
+    """Replace what is remembered of the job. Raises ObjectStoreError; ObjectConflictError when another command did."""
     found = await objects.get(_key(name))
     data = msgspec.json.encode(run)
     if found is None:

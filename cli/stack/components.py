@@ -169,16 +169,16 @@ def _kafka(spec: StackSpec, endpoints: Endpoints) -> Component:
         env=environment(spec, endpoints, "kafka"),
         cwd=spec.folder,
         port=spec.ports.kafka,
-        serves=lambda _started: port_open(spec.ports.kafka) and _broker_answers(endpoints.kafka),
+        serves=lambda _started: port_open(spec.ports.kafka) and _broker_answers(endpoints),
         grace_s=20,
         before=lay_out,
     )
 
 
-def _broker_answers(bootstrap: str) -> bool:
+def _broker_answers(endpoints: Endpoints) -> bool:
     from connectors.kafka_admin import reachable  # the client costs 60 ms and 10 MB to import
 
-    return reachable(bootstrap, timeout_s=2)
+    return reachable(endpoints, timeout_s=2)
 
 
 def _java() -> str:
@@ -256,7 +256,6 @@ def flink_settings(spec: StackSpec, endpoints: Endpoints) -> str:
         s3_region=endpoints.s3_region,
         python=sys.executable,
         flink_folder=spec.flink,
-        logs=spec.logs,
         metrics_reporters="prom" if spec.metrics else "[]",
         metrics_ports="9250-9260",
         java_opts=_shipped_java_opts(),
@@ -290,14 +289,20 @@ def _flink(spec: StackSpec, endpoints: Endpoints, name: str) -> tuple[dict[str, 
             part.write_text(text)
             part.chmod(0o600)  # it holds the object store's keys
             part.rename(target)
+        # The REST interface shows the file that the script names in -Dlog.file: a link to what the supervisor writes.
+        kind = {"jobmanager": "standalonesession", "taskmanager": "taskexecutor"}[name]
+        link = spec.flink / name / f"flink-broadsheet-{kind}-0-stack.log"
+        link.unlink(missing_ok=True)
+        link.symlink_to(spec.log_file(name))
 
     env = {
         **environment(spec, endpoints, name),
         "FLINK_HOME": str(home),
         "FLINK_CONF_DIR": str(settings),
-        "FLINK_LOG_DIR": str(spec.logs),
+        "FLINK_LOG_DIR": str(spec.flink / name),
         "FLINK_PID_DIR": str(spec.flink / name),
         "FLINK_IDENT_STRING": "broadsheet",
+        "HOSTNAME": "stack",
         # The scripts' own idea of the Java to use must be the same as the broker's.
         "JAVA_HOME": os.environ.get("JAVA_HOME") or str(Path(_java()).resolve().parent.parent),
     }

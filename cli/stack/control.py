@@ -99,6 +99,8 @@ class Stack:
             managed_memory=managed_memory,
             metrics=metrics,
         )
+        # Held while it runs: the supervisor is a child of the process that brought it up.
+        self._child: subprocess.Popen[bytes] | None = None
 
     @classmethod
     def existing(cls, folder: Path = DEFAULT_FOLDER) -> Stack | None:
@@ -159,7 +161,7 @@ class Stack:
         env = {key: value for key, value in os.environ.items() if key != MARK}
         env.update(self._given.to_mapping())
         with spec.log_file("supervisor").open("ab") as output:
-            supervisor = subprocess.Popen(
+            self._child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "cli.stack.supervisor", str(spec.folder)],
                 env=env,
                 cwd=CHECKOUT,
@@ -169,10 +171,9 @@ class Stack:
                 start_new_session=True,
             )
         try:
-            return self._wait_ready(supervisor, timeout_s, progress)
+            return self._wait_ready(self._child, timeout_s, progress)
         except BaseException:
             self.down()
-            supervisor.wait()
             raise
 
     def _wait_ready(
@@ -213,6 +214,8 @@ class Stack:
     def down(self) -> bool:
         """End it all, the data stays. False when nothing ran."""
         supervisor = self._supervisor()
+        if supervisor is None and self._child is not None and self._child.poll() is None:
+            supervisor = Identity.of(self._child.pid)  # so young that it has not written its status yet
         if supervisor is None:
             return self._end_remains() > 0
         os.kill(supervisor.pid, signal.SIGTERM)
@@ -221,6 +224,9 @@ class Stack:
             if process is not None:
                 end([process], grace_s=0)
         self._end_remains()
+        if self._child is not None:
+            self._child.wait()
+            self._child = None
         return True
 
     def _end_remains(self) -> int:

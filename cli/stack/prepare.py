@@ -15,7 +15,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from kafka.errors import KafkaError
 
-from connectors.kafka_admin import TopicMismatchError, create_topics
+from connectors.kafka import KafkaClientError
+from connectors.kafka_admin import TopicMismatchError, ensure_topics
 from connectors.settings import Endpoints
 
 
@@ -53,11 +54,11 @@ def main(what: list[str]) -> int:
         if "s3" in what:
             create_bucket(endpoints)
         if "kafka" in what:
-            create_topics(endpoints.kafka)
+            ensure_topics(endpoints)
     except TopicMismatchError as error:
         print(error)  # noqa: T201  # the answer to the supervisor
         return 2
-    except (KafkaError, ClientError, BotoCoreError) as error:
+    except (KafkaError, KafkaClientError, ClientError, BotoCoreError) as error:
         print(f"{type(error).__name__}: {error}".splitlines()[0])  # noqa: T201
         return 2
     return 0
