@@ -71,7 +71,8 @@ class Frequencies:
         share = np.maximum(seen - 1.0, 0.0) + strength * np.power(10.0, priors / -STEP)
         share /= self.documents / now + strength
         decades = np.clip(-np.log10(share), 0.0, MAX_IDF)
-        return np.rint(decades * WEIGHT_STEP).astype(np.int32)
+        whole: NDArray[np.int32] = np.rint(decades * WEIGHT_STEP).astype(np.int32)
+        return whole
 
     def _weight(self, now_ms: int) -> float:
         if not self.epoch_ms:

@@ -40,7 +40,7 @@ class _Head(msgspec.Struct):
     language: str
 
 
-class Route(ProcessFunction):  # type: ignore[misc]
+class Route(ProcessFunction):
     """Bytes of articles.normalised to (language key, bytes); what is no record of the log goes to quarantine."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -60,7 +60,7 @@ class Route(ProcessFunction):  # type: ignore[misc]
         yield language_key(head.language), bytes(value)
 
 
-class Cluster(KeyedProcessFunction):  # type: ignore[misc]
+class Cluster(KeyedProcessFunction):
     """(language key, bytes) to rows of story.changes, by the writer of that language."""
 
     def __init__(self, model: ClusterModel, policy: ClusterPolicy) -> None:

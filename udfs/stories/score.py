@@ -1,7 +1,7 @@
 """How likely an article and a story are about the same event: features, and the calibrated logistic over them.
 
 Pure: reads an article and its candidates, returns numbers. All sums are of whole numbers, so the order of members or
-candidates changes no digit. What each feature means stands in FEATURES; weights come from reference_data/clustering.toml.
+candidates changes no digit. What each feature means stands in FEATURES; its weight in reference_data/clustering.toml.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ class Scorer:
         full = np.where(shared > 0, shared, priors.astype(np.int64) * WEIGHT_STEP // 40)
         title, lede = flags & TITLE > 0, flags & LEDE > 0
         sums = {
-            "title": (_sums(shared * title, starts), _sums(full * title, starts)),
-            "lede": (_sums(shared * shared * lede, starts), _sums(full * full * lede, starts)),
-            "text": (_sums(shared * shared, starts), _sums(full * full, starts)),
+            "title": (_sums(np.where(title, shared, 0), starts), _sums(np.where(title, full, 0), starts)),
+            "lede": (_sums(np.where(lede, shared**2, 0), starts), _sums(np.where(lede, full**2, 0), starts)),
+            "text": (_sums(shared**2, starts), _sums(full**2, starts)),
         }
         wide = own.astype(np.int64)
         own_title = int(wide[subject.terms.flags & TITLE > 0].sum())

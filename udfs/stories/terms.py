@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ class Vocabulary:
                     previous, first = "", False
                     continue
                 if _DENSE_RUN.match(token):
-                    for pair in (token,) if len(token) < 3 else map("".join, zip(token, token[1:], strict=False)):
+                    for pair in (token,) if len(token) < 3 else map("".join, pairwise(token)):
                         self._word_into(found, pair, place)
                     previous, first = "", False
                     continue

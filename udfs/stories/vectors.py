@@ -8,6 +8,8 @@ language's running mean first spreads them. No state, no I/O.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,13 +35,14 @@ def read_embedding(data: bytes) -> NDArray[np.float32] | None:
     return vector
 
 
-def exact(vector: NDArray[np.floating]) -> Exact:
+def exact(vector: NDArray[np.floating[Any]]) -> Exact:
     """The direction of `vector` as whole numbers of length SCALE; zeros for the zero vector."""
     wide = vector.astype(np.float64)
     length = float(np.sqrt(np.sum(wide * wide)))
     if length < 1e-9:
         return np.zeros(DIMENSIONS, dtype=np.float32)
-    return np.rint(wide * (SCALE / length)).astype(np.float32)
+    whole: Exact = np.rint(wide * (SCALE / length)).astype(np.float32)
+    return whole
 
 
 def centred(embedding: NDArray[np.float32] | None, mean: NDArray[np.float64]) -> Exact:

@@ -39,7 +39,7 @@ from udfs.stories.copies import CopyIndex, Signature, read_signature
 from udfs.stories.frequencies import Frequencies
 from udfs.stories.index import CentroidIndex, TermIndex
 from udfs.stories.mirror import LiveStory, Member, brief, brief_of_member, summary
-from udfs.stories.policy import MINUTE_MS, ClusterModel, ClusterPolicy
+from udfs.stories.policy import DIMENSIONS, MINUTE_MS, ClusterModel, ClusterPolicy
 from udfs.stories.score import Scorer, Subject
 from udfs.stories.terms import Terms, Vocabulary
 
@@ -66,7 +66,7 @@ class LanguageWriter:
         self._policy = policy
         self._read_stored = read
         self._state = WriterState()
-        self._mean_sum = np.zeros(vectors.DIMENSIONS, dtype=np.float64)
+        self._mean_sum = np.zeros(DIMENSIONS, dtype=np.float64)
         self._frequencies = Frequencies(policy)
         self._vocabulary = Vocabulary(language)
         self._scorer = Scorer(model)
