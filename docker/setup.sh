@@ -142,8 +142,11 @@ jars_hash=$(hash_of docker/pom.xml docker/versions.env)
 versitygw_hash=$(printf '%s' "$VERSITYGW_VERSION")
 python_hash=$(hash_of requirements.lock)
 package_hash=$(hash_of pyproject.toml)
+encoder_hash=$(hash_of requirements.lock $(find cli/encoder cli/encoder_build.py -name '*.py' -o -name '*.json' | sort))
 flink_hash=$(printf '%s %s' "$python_hash" "$jars_hash" | sha256sum | cut -d' ' -f1)
 
+# Each in a process group of its own, so that whatever ends this script ends all that it started.
+set -m
 (
     if done_before versitygw "$versitygw_hash" && [ -x "$stack/bin/versitygw" ]; then
         say "object store: up to date"
@@ -167,8 +170,8 @@ versitygw_job=$!
     fi
 ) &
 jars_job=$!
-# Whatever ends this script ends what it started.
-trap 'trap - EXIT; kill $versitygw_job $jars_job 2>/dev/null || true' EXIT
+set +m
+trap 'trap - EXIT; kill -- -$versitygw_job -$jars_job 2>/dev/null || true' EXIT
 trap 'exit 130' INT TERM
 
 if done_before python "$python_hash" && "$venv/bin/python" -c "import sys; sys.exit(sys.prefix != '$venv')" 2>/dev/null; then
@@ -195,16 +198,13 @@ else
     say "flink: laid out in .stack/flink"
 fi
 
-if [ -f cli/encoder_build.py ]; then
-    encoder_hash=$(hash_of cli/encoder_build*.py requirements.lock)
-    if done_before encoder "$encoder_hash" && [ -d "$stack/encoder" ]; then
-        say "encoder: up to date"
-    else
-        say "encoder: building and checking the int8 model"
-        run encoder make_encoder
-        stamp encoder "$encoder_hash"
-        say "encoder: done"
-    fi
+if done_before encoder "$encoder_hash" && [ -d "$stack/encoder" ]; then
+    say "encoder: up to date"
+else
+    say "encoder: building the int8 model and checking its vectors"
+    run encoder make_encoder
+    stamp encoder "$encoder_hash"
+    say "encoder: done"
 fi
 
 wait "$versitygw_job" || exit 2
