@@ -44,26 +44,31 @@ def unpack_seen(data: bytes) -> list[SeenItem]:
 class FeedState(State, frozen=True):
     """One feed's row. Instants: ms UTC, 0 where never. Counters only grow, unless said otherwise.
 
-    source: as registered, with the address the feed moved to. next_poll_ms: when it is due; from a release on, when
-    its answer is given up as lost. released_ms, polls: the last release and how many there were; `answered` says
-    whether that one's answer came. not_before_ms: a publisher's Retry-After, obeyed even by a push.
+    source: as registered. address: where the feed moved to, or empty. next_poll_ms: when it is due; from a release
+    on, when its answer is given up as lost. released_ms, polls: the last release and how many there were; answered:
+    whether that one's answer came; urgent: whether it went before others, as the pages it finds will.
+    not_before_ms: a publisher's Retry-After, obeyed even by a push.
     etag, last_modified: opaque, as received; body_hash: 64 bits of the last body that was parsed.
     seen: `pack_seen` of the items last met. document_items: entries in the last document.
     count, exposure_h: new items and hours observed, both decayed to rated_ms; hourly: 168 little-endian float16, the
     same by hour of the week (Monday 00:00 UTC first), or empty.
-    failures: in a row, 0 after a success. unmodified: 304s in a row. useless: polls in a row whose validators were
-    new or matched although nothing (or something) had changed; validators_useless: they are no longer sent.
+    failures: in a row, 0 after a success. reason: of the last failure, or what is odd about the last document; empty.
+    unmodified: 304s in a row. useless: bodies in a row whose validators were new and whose items were not;
+    validators_useless: they are no longer sent.
     guids_useless: one guid stood for several items once: items are told apart by link. stamps_useless: items change
     their time at every poll: it says nothing.
     moved_to, moved_since_ms: where permanent redirects lead, and since when; not yet believed.
-    pending: page requests held for later. page_slot_ms: the first instant no held page is due at.
+    signalled_ms: the last wish to be polled soon. hub, topic: WebSub's links in the last document.
+    pending: page requests held for later. page_slot_ms: the first instant at which no held page is due.
     """
 
     source: Source
     next_poll_ms: int
+    address: str = ""
     released_ms: int = 0
     polls: int = 0
     answered: bool = True
+    urgent: bool = False
     not_before_ms: int = 0
     etag: str = ""
     last_modified: str = ""

@@ -1,0 +1,48 @@
+"""Where a feed stands after an answer, and how long a failing one waits. A table, for docs and tests to read too."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from state_schemas.polling import FeedState, Health
+from udfs.poll.policy import PollPolicy
+from udfs.poll.rate import jittered, within
+
+Event = Literal["success", "failure", "gone"]
+
+# (health, event) -> health. A failing feed becomes sick after `sick_after` failures in a row. No state is an end.
+HEALTH: dict[tuple[Health, Event], Health] = {
+    ("new", "success"): "healthy",
+    ("new", "failure"): "failing",
+    ("new", "gone"): "gone",
+    ("healthy", "success"): "healthy",
+    ("healthy", "failure"): "failing",
+    ("healthy", "gone"): "gone",
+    ("failing", "success"): "healthy",
+    ("failing", "failure"): "failing",
+    ("failing", "gone"): "gone",
+    ("sick", "success"): "healthy",
+    ("sick", "failure"): "sick",
+    ("sick", "gone"): "gone",
+    ("gone", "success"): "healthy",
+    ("gone", "failure"): "gone",
+    ("gone", "gone"): "gone",
+}
+
+
+def health_after(state: FeedState, event: Event, policy: PollPolicy) -> Health:
+    """The health after one more answer; `state.failures` counts it already."""
+    health = HEALTH[state.health, event]
+    return "sick" if health == "failing" and state.failures >= policy.sick_after else health
+
+
+def backoff_ms(state: FeedState, policy: PollPolicy) -> int:
+    """The wait after `state.failures` (>= 1) failures in a row: the tier's floor, doubled each time, up to a day.
+
+    A feed that is gone (410) is asked once a day: publishers take that back too.
+    """
+    floor = policy.floor_ms(state.source.tier)
+    if state.health == "gone":
+        return within(jittered(policy.backoff_ceiling_ms, state, policy), floor, policy.backoff_ceiling_ms)
+    doubled = floor * 2 ** min(state.failures - 1, 40)
+    return within(jittered(doubled, state, policy), floor, policy.backoff_ceiling_ms)
