@@ -1,0 +1,359 @@
+"""HTTP towards strangers: polite headers, every hop judged, every byte and second bounded.
+
+`HttpClient.get` follows redirects by hand, so that each hop meets the same rules as the first address: scheme, port,
+credentials, address literals here (`addresses.py`), robots and the host's gate through `before_hop`. Names are judged
+where they are resolved, at connection time, so a name that rebinds to a private address is refused; each socket's
+address is judged once more as it is opened. With a gateway every name leads to one address over plain HTTP, and
+nothing is resolved at all. Reading order: policy and errors, `GuardedResolver`, `HttpClient`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from connectors.addresses import DEFAULT_PORTS, AddressPolicy, address_refusal, parse, url_refusal
+from connectors.body import ACCEPT_ENCODING, BodyError, decoded, too_large
+
+
+@dataclass(frozen=True, slots=True)
+class HttpPolicy:
+    """Bounds of one request. Times in seconds."""
+
+    connect_s: float = 5.0  # a TCP or TLS handshake that takes longer is no healthy server (scrapy 180 in all)
+    read_s: float = 10.0  # between two reads
+    total_s: float = 20.0  # all hops together, waits of `before_hop` left out
+    max_redirects: int = 5  # RFC 9309 asks for at least five for robots.txt; browsers follow 20
+    dns_s: float = 5.0
+    dns_kept_s: float = 60.0  # a name's addresses
+    dns_failed_kept_s: float = 30.0  # and its failure, so that a dead host costs one look-up
+    dns_names: int = 50_000
+    small_body_bytes: int = 1024 * 1024  # bodies up to here need no place among the large ones
+    large_bodies: int = 16  # read at once: with the limits of a feed 160 MB
+    ports: tuple[int, ...] = (80, 443)
+
+
+class HttpError(Exception):
+    """A request without a usable answer. reason: a code; status: of the answer, where there was one, else 0."""
+
+    def __init__(self, reason: str, detail: str = "", status: int = 0) -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+        self.status = status
+
+
+class HttpRefusedError(HttpError):
+    """Never asked, or not asked further: the address is none that may be asked. Asking again changes nothing."""
+
+
+class HttpFailedError(HttpError):
+    """Asked, without a whole answer: time-out, broken transfer, no such name, a body beyond the limit."""
+
+
+class AddressRefusedError(OSError):
+    """Raised where a name is resolved or a socket opened; aiohttp carries OSErrors through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A whole answer. headers: lower-case names, repeated ones joined by ", ". body: unpacked; empty unless 2xx.
+
+    final_url: of the last hop. moved: there were redirects and all were permanent (301, 308).
+    """
+
+    url: str
+    final_url: str
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    moved: bool = False
+    elapsed_ms: int = 0
+
+
+BeforeHop = Callable[[URL], Awaitable[None]]
+Lookup = Callable[[str], list[str]]
+
+PERMANENT = frozenset({301, 308})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+def system_lookup(host: str) -> list[str]:
+    """The addresses of a name by the system's resolver, IPv4 and IPv6. Blocks. Raises OSError."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        raise socket.gaierror(socket.EAI_NONAME, "no such name") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class GuardedResolver(AbstractResolver):
+    """Resolves names, remembers answers and failures, refuses a name any of whose addresses is not public."""
+
+    def __init__(self, policy: HttpPolicy, refusal: Callable[[str], str | None], lookup: Lookup) -> None:
+        self._policy = policy
+        self._refusal = refusal
+        self._lookup = lookup
+        # A slow name server holds threads; a pool of its own keeps it from everything else.
+        self._pool = ThreadPoolExecutor(16, "dns")
+        self._known: dict[str, tuple[float, list[str] | OSError]] = {}
+        self._asking: dict[str, asyncio.Task[list[str]]] = {}
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """aiohttp's question. Raises OSError: AddressRefusedError, or the resolver's own."""
+        addresses = await self.addresses(host)
+        for address in addresses:
+            if self._refusal(address):
+                raise AddressRefusedError(f"{host} has the address {address}")
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in addresses
+        ]
+
+    async def addresses(self, host: str) -> list[str]:
+        """The name's addresses, from memory where they are fresh; one look-up at a time for each name."""
+        known = self._known.get(host)
+        if known is None or known[0] < time.monotonic():
+            task = self._asking.get(host)
+            if task is None:
+                task = self._asking[host] = asyncio.create_task(self._ask(host))
+                task.add_done_callback(lambda done: self._asked(host, done))
+            # Shielded: one that gives up must not end the look-up of the others.
+            return await asyncio.shield(task)
+        if isinstance(known[1], OSError):
+            raise known[1]
+        return known[1]
+
+    def _asked(self, host: str, task: asyncio.Task[list[str]]) -> None:
+        self._asking.pop(host, None)
+        if not task.cancelled():
+            task.exception()  # looked at, for all who wanted it may have given up
+
+    async def _ask(self, host: str) -> list[str]:
+        answer: list[str] | OSError
+        try:
+            asked = asyncio.get_running_loop().run_in_executor(self._pool, self._lookup, host)
+            answer = await asyncio.wait_for(asked, self._policy.dns_s)
+        except TimeoutError:
+            answer = OSError(f"no name server answered for {host} within {self._policy.dns_s:g} s")
+        except OSError as error:
+            answer = error
+        failed = isinstance(answer, OSError)
+        kept = self._policy.dns_failed_kept_s if failed else self._policy.dns_kept_s
+        if len(self._known) >= self._policy.dns_names:
+            for old in list(self._known)[: self._policy.dns_names // 10]:
+                del self._known[old]
+        self._known.pop(host, None)
+        self._known[host] = (time.monotonic() + kept, answer)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    async def close(self) -> None:
+        """Leave running look-ups to end by themselves."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class HttpClient:
+    """GET for one process: keep-alive connections, one resolver, shared bounds. Create it inside a running loop."""
+
+    def __init__(
+        self,
+        policy: HttpPolicy,
+        *,
+        user_agent: str,
+        gateway: str = "",
+        refusal: Callable[[str], str | None] = address_refusal,
+        lookup: Lookup = system_lookup,
+    ) -> None:
+        """gateway: HOST:PORT that stands for every host name. refusal and lookup are replaced in tests alone."""
+        self._policy = policy
+        self._gateway = gateway
+        self._refusal = refusal
+        self.addresses = AddressPolicy(frozenset(policy.ports), any_port=bool(gateway), literals=not gateway)
+        self._large = asyncio.Semaphore(policy.large_bodies)
+        # With a gateway the only name that is ever resolved is the gateway's own.
+        allowed: Callable[[str], str | None] = (lambda _: None) if gateway else refusal
+        self._resolver = GuardedResolver(policy, allowed, lookup)
+        connector = aiohttp.TCPConnector(
+            resolver=self._resolver,
+            use_dns_cache=False,
+            limit=0,
+            keepalive_timeout=30,
+            socket_factory=self._socket,
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=policy.connect_s, connect=policy.connect_s, sock_read=policy.read_s
+            ),
+            headers={"User-Agent": user_agent, "Accept-Encoding": ACCEPT_ENCODING},
+            auto_decompress=False,
+            # Some publishers' security policies are longer than aiohttp's 8 KB a header.
+            max_field_size=32 * 1024,
+            trust_env=False,
+        )
+
+    def _socket(self, info: Any) -> socket.socket:
+        family, kind, proto, _, address = info
+        if not self._gateway and self._refusal(str(address[0])):
+            raise AddressRefusedError(f"{address[0]} is no public address")
+        return socket.socket(family, kind, proto)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+        await self._resolver.close()
+
+    async def get(
+        self, url: str, *, max_bytes: int, headers: Mapping[str, str] | None = None, before_hop: BeforeHop | None = None
+    ) -> Response:
+        """GET, following at most `max_redirects` redirects. before_hop is awaited before every hop but the first.
+
+        Returns any answer but a followed redirect. Raises HttpRefusedError, HttpFailedError, and whatever before_hop
+        raises.
+        """
+        at = parse(url)
+        if at is None:
+            raise HttpRefusedError("url_malformed", url[:200])
+        left = self._policy.total_s
+        permanent = True
+        began = time.monotonic()
+        for hop in range(self._policy.max_redirects + 1):
+            refusal = url_refusal(at, self.addresses)
+            if refusal:
+                raise HttpRefusedError(refusal, str(at)[:200])
+            if hop and before_hop is not None:
+                await before_hop(at)
+            started = time.monotonic()
+            status, received, body = await self._hop(at, headers or {}, max_bytes, left)
+            left -= time.monotonic() - started
+            location = received.get("location", "")
+            if status not in REDIRECTS or not location:
+                elapsed = int((time.monotonic() - began) * 1000)
+                return Response(url, str(at), status, received, body, bool(hop) and permanent, elapsed)
+            permanent = permanent and status in PERMANENT
+            at = _joined(at, location)
+        raise HttpFailedError("too_many_redirects", str(at)[:200])
+
+    def _route(self, url: URL) -> tuple[URL, dict[str, str]]:
+        """Where the request goes, and the headers that say what was meant."""
+        if not self._gateway:
+            return url, {}
+        host, _, port = self._gateway.rpartition(":")
+        named = (url.raw_host or "").lower()
+        if url.port != DEFAULT_PORTS[url.scheme]:
+            named = f"{named}:{url.port}"
+        target = url.with_scheme("http").with_host(host).with_port(int(port))
+        return target, {"Host": named, "X-Forwarded-Proto": url.scheme}
+
+    async def _hop(
+        self, url: URL, headers: Mapping[str, str], max_bytes: int, left_s: float
+    ) -> tuple[int, dict[str, str], bytes]:
+        target, routing = self._route(url)
+        try:
+            async with (
+                asyncio.timeout(max(0.001, left_s)),
+                self._session.get(target, headers={**headers, **routing}, allow_redirects=False) as response,
+            ):
+                received = _headers(response)
+                if not 200 <= response.status < 300:
+                    # Nothing of such a body is used; a connection with an unread one cannot be kept.
+                    if response.status != 304:
+                        response.close()
+                    return response.status, received, b""
+                raw = await self._read(response, max_bytes)
+                coding = received.get("content-encoding", "")
+                return response.status, received, decoded(raw, coding, max_bytes) if coding else raw
+        except TimeoutError:
+            raise HttpFailedError("timed_out", f"no whole answer within {self._policy.total_s:g} s") from None
+        except BodyError as error:
+            raise HttpFailedError(error.reason, error.detail) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _failure(error) from None
+
+    async def _read(self, response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+        """The body as sent. Stops reading at the limit, and before it where Content-Length already says so."""
+        if (response.content_length or 0) > max_bytes:
+            response.close()
+            raise too_large(0, max_bytes)
+        body = bytearray()
+        large = False
+        try:
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > max_bytes:
+                    response.close()
+                    raise too_large(len(body), max_bytes)
+                if len(body) > self._policy.small_body_bytes and not large:
+                    await self._large.acquire()
+                    large = True
+        finally:
+            if large:
+                self._large.release()
+        return bytes(body)
+
+
+def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
+    joined: dict[str, str] = {}
+    for name, value in response.headers.items():
+        name = name.lower()
+        # Bytes that are no UTF-8 come as lone surrogates, which no record can carry.
+        clean = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        joined[name] = f"{joined[name]}, {clean}" if name in joined else clean
+    return joined
+
+
+def _joined(base: URL, location: str) -> URL:
+    """The target of a redirect. Raises HttpRefusedError where it is no URL."""
+    target = parse(location)
+    try:
+        return base.join(target) if target is not None else _malformed(location)
+    except ValueError:
+        return _malformed(location)
+
+
+def _malformed(location: str) -> URL:
+    raise HttpRefusedError("redirect_malformed", location[:200])
+
+
+def _failure(error: Exception) -> HttpError:
+    """What aiohttp raised, as this module's own error."""
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, AddressRefusedError):
+        return HttpRefusedError("private_address", str(cause)[:200])
+    for kinds, reason in _REASONS:
+        if isinstance(error, kinds):
+            return HttpFailedError(reason, f"{type(error).__name__}: {error}"[:200])
+    return HttpFailedError("connection_lost", f"{type(error).__name__}: {error}"[:200])
+
+
+# The first that fits: subclasses before their bases.
+_REASONS: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
+    ((aiohttp.ClientConnectorDNSError,), "dns_failed"),
+    ((aiohttp.ClientSSLError,), "tls_failed"),
+    ((aiohttp.ClientConnectorError,), "connect_failed"),
+    ((aiohttp.ClientPayloadError,), "transfer_broken"),
+    ((aiohttp.ServerDisconnectedError, aiohttp.ClientOSError), "connection_lost"),
+    ((aiohttp.ClientResponseError,), "response_malformed"),
+    ((aiohttp.InvalidURL, ValueError), "url_malformed"),
+)
