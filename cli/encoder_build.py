@@ -191,7 +191,12 @@ def companions(weights: Weights) -> dict[str, Any]:
 def check(folder: Path) -> tuple[float, float]:
     """Least and mean cosine of the encoder in `folder` to the known vectors. Raises BuildError below LEAST_COSINE."""
     reference = read_reference()
-    found = cosines(reference, OnnxEncoder(folder).encode([known.text for known in reference]))
+    encoder = OnnxEncoder(folder)
+    if encoder.dimensions != len(reference[0].vector):
+        raise BuildError(
+            f"the built encoder is wrong: {encoder.dimensions} dimensions, {len(reference[0].vector)} wanted"
+        )
+    found = cosines(reference, encoder.encode([known.text for known in reference]))
     least = min(found, key=lambda cosine: (cosine >= LEAST_COSINE, cosine))  # what is not a number comes first
     if not least >= LEAST_COSINE:
         worst = reference[found.index(least)]

@@ -139,7 +139,7 @@ class OnnxEncoder:
 
     def token_ids(self, text: str) -> list[int]:
         """Ids of `query: ` and the text, at most max_tokens, the first <s> and the last </s>."""
-        return list(self._tokenizer.encode(PREFIX + text[:TEXT_CHARS].strip()).ids)
+        return list(self._tokenizer.encode(_prefixed(text)).ids)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
@@ -180,9 +180,12 @@ class SentenceTransformerEncoder:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        prefixed = [PREFIX + text[:TEXT_CHARS].strip() for text in texts]
         vectors = self._model.encode(
-            prefixed, prompt="", normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
+            [_prefixed(text) for text in texts],
+            prompt="",
+            normalize_embeddings=True,
+            convert_to_numpy=True,
+            show_progress_bar=False,
         )
         return np.asarray(vectors, dtype=np.float32)
 
@@ -213,6 +216,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or not {"model_version", "hidden_size"} <= manifest.keys():
         raise EncoderError(_cannot_use(folder, f"{MANIFEST} lacks model_version or hidden_size"))
     return manifest
+
+
+def _prefixed(text: str) -> str:
+    # A lone surrogate, as an escape in JSON can give, is no character, and the tokenizer would refuse the whole text.
+    return PREFIX + text[:TEXT_CHARS].encode("utf-8", "replace").decode("utf-8").strip()
 
 
 def _cannot_use(folder: Path, reason: str) -> str:
