@@ -1,0 +1,112 @@
+"""Writes reference_data/territory_names.tsv and common_place_words.tsv from Babel's CLDR data and wordfreq's lists.
+
+Run by hand when either library moves on: `python -m udfs.articles.gazetteer_tables reference_data`. The job reads the
+two files, for the libraries take 15 s and 300 MB to say the same.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import babel
+import wordfreq
+
+from state_schemas.languages import LANGUAGES
+from udfs.articles.gazetteer import City, cities, fold_tokens
+
+# A word of this Zipf frequency (log10 of uses in 10^9 words) is a common word. Source: tried on the names of the
+# 300 best-known cities; Oxford (4.6 in English) is above it and so needs its country or a preposition beside it.
+COMMON_ZIPF = 4.4
+# Unless a city of this many people bears it.
+FAMOUS = 600_000
+
+_PARENTHESES = re.compile(r"\s*[(（]([^)）]*)[)）]\s*")
+# CLDR territories that are parts or leftovers, not countries that news is about.
+_NOT_COUNTRIES = frozenset(
+    ["AC", "BV", "CP", "CQ", "DG", "EA", "EU", "EZ", "HM", "IC", "QO", "TA", "UM", "UN", "XA", "XB", "ZZ"]
+)
+_LOCALES = {"zh": ("zh_Hans", "zh_Hant"), "no": ("nb",), "sr": ("sr_Cyrl", "sr_Latn"), "tl": ("fil",)}
+# Time zones named for a city in an older spelling or a shorter form than GeoNames'.
+_ZONE_CITIES = {"America/New_York": "New York City", "Europe/Kiev": "Kyiv", "Asia/Calcutta": "Kolkata"}
+
+
+def main(argv: list[str]) -> int:
+    """Write both tables into the folder named."""
+    if len(argv) != 1 or not Path(argv[0]).is_dir():
+        print("usage: python -m udfs.articles.gazetteer_tables FOLDER", file=sys.stderr)  # noqa: T201
+        return 2
+    folder = Path(argv[0])
+    known = tuple(cities())
+    rows = sorted(set(_territories()) | set(_zones(known)))
+    _write(
+        folder / "territory_names.tsv",
+        "# Countries (ISO 3166 alpha-2) and the cities time zones are named for (GeoNames id), in the languages of the\n"
+        "# article table. Source: Unicode CLDR through Babel "
+        + babel.__version__
+        + " (Unicode License v3); GeoNames (CC BY 4.0).\n",
+        rows,
+    )
+    _write(
+        folder / "common_place_words.tsv",
+        "# Names of cities that are common words of a language too: language, word, case-folded. Such a name alone is no\n"
+        f"# place. Zipf frequency at least {COMMON_ZIPF}, and no city of {FAMOUS:,} people bears it.\n"
+        "# Source: wordfreq's lists (Apache-2.0, data CC BY-SA 4.0), names from GeoNames (CC BY 4.0).\n",
+        sorted(_common_words(known)),
+    )
+    return 0
+
+
+def _write(path: Path, heading: str, rows: Iterable[tuple[str, str]]) -> None:
+    path.write_text(heading + "".join(f"{first}\t{second}\n" for first, second in rows), "utf-8")
+
+
+def _locales() -> Iterator[babel.Locale]:
+    for code in LANGUAGES:
+        for tag in _LOCALES.get(code, (code,)):
+            try:
+                yield babel.Locale.parse(tag)
+            except babel.UnknownLocaleError:
+                continue
+
+
+def _territories() -> Iterator[tuple[str, str]]:
+    for locale in _locales():
+        for code, name in locale.territories.items():
+            if len(code) == 2 and code.isalpha() and code not in _NOT_COUNTRIES:
+                yield code, _PARENTHESES.sub(" ", name).strip()
+                yield from ((code, inner.strip()) for inner in _PARENTHESES.findall(name) if len(inner) > 4)
+
+
+def _zones(known: Iterable[City]) -> Iterator[tuple[str, str]]:
+    zones: dict[str, City] = {}
+    for city in known:
+        wanted = _ZONE_CITIES.get(city.zone, city.zone.rsplit("/", 1)[-1].replace("_", " "))
+        if city.name == wanted and (city.zone not in zones or zones[city.zone].population < city.population):
+            zones[city.zone] = city
+    for locale in _locales():
+        for zone, names in locale.time_zones.items():
+            if zone in zones and names.get("city"):
+                yield zones[zone].id, names["city"]
+
+
+def _common_words(known: Iterable[City]) -> Iterator[tuple[str, str]]:
+    largest: dict[str, int] = {}
+    for city in known:
+        for name in city.names():
+            key = fold_tokens(name)
+            if key and " " not in key:
+                largest[key] = max(largest.get(key, 0), city.population)
+    names = {key for key, population in largest.items() if population < FAMOUS}
+    for language in LANGUAGES:
+        code = "nb" if language == "no" else "fil" if language == "tl" else language
+        if code in wordfreq.available_languages():
+            for word, frequency in wordfreq.get_frequency_dict(code).items():
+                if frequency >= 10 ** (COMMON_ZIPF - 9) and word in names:
+                    yield language, word
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,188 @@
+"""Which language an article is written in: by its text, and by what was declared where the text cannot tell.
+
+A script that one language has to itself settles it. Han text is Chinese unless kana stand in it as grammar, Arabic
+and the rest are told apart by py3langid (naive Bayes over byte n-grams). A declaration counts as evidence: page, then
+feed entry, then publisher. It is often a template's default, so plain text outweighs it, except between languages so
+close that a few sentences cannot tell them apart.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from state_schemas.languages import LANGUAGES, UNKNOWN, known_language
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePolicy:
+    """Weights are logits, added to py3langid's scores over the root of the text's bytes (its own calibration).
+
+    Source: set on the captured pages and feeds, whose own declarations are known (docs/articles.md).
+    """
+
+    text_chars: int = 1_500  # of title and body read; a first screen is enough
+    page: float = 2.0  # html lang
+    entry: float = 1.5  # xml:lang or language of the feed
+    origin: float = 2.0  # as registered by a person, so seldom a template's default
+    close: float = 4.0  # added to the first declaration where the text's best is a near neighbour of it
+    stranger: float = 2.0  # taken from languages that are not in our table
+    no_words: float = 6.0  # added to the first declaration where a text has none of the common words of any language
+
+
+# Scripts (first word of the character's Unicode name) that one language of our table has to itself.
+_SCRIPTS: dict[str, str] = {
+    "HANGUL": "ko", "THAI": "th", "GREEK": "el", "HEBREW": "he", "TAMIL": "ta", "TELUGU": "te", "MALAYALAM": "ml",
+    "KANNADA": "kn", "GUJARATI": "gu", "GURMUKHI": "pa", "SINHALA": "si", "MYANMAR": "my", "KHMER": "km",
+    "GEORGIAN": "ka", "ARMENIAN": "hy",
+}  # fmt: skip
+# Scripts of several languages: which of them are ours or may be met.
+_FAMILIES: dict[str, frozenset[str]] = {
+    "CYRILLIC": frozenset(["ru", "uk", "bg", "sr", "mk", "kk", "be", "ky", "mn", "tg", "tt", "ba"]),
+    "ARABIC": frozenset(["ar", "fa", "ur", "ps", "ug", "ku", "sdh", "arz", "ary"]),
+    "DEVANAGARI": frozenset(["hi", "mr", "ne", "sa"]),
+    "BENGALI": frozenset(["bn", "as"]),
+}
+# Near neighbours: a declared one of these is believed against the other.
+_CLOSE: tuple[frozenset[str], ...] = tuple(
+    frozenset(group.split())
+    for group in (
+        "ru uk bg mk sr be", "hr bs sr sl", "cs sk", "no da sv nn", "id ms jv", "es ca gl an", "pt gl", "hi mr ne sa",
+        "fa ur ps", "nl af fy", "de lb", "az tr", "uz kk ky", "fi et", "ar arz ary", "en pcm", "tl bcl", "zh yue wuu",
+    )
+)  # fmt: skip
+# Words so common that any sentence has one. Only for texts in Latin and Cyrillic script.
+_COMMON: frozenset[str] = frozenset(
+    # en de nl af
+    "the of and to in is are was for on with that it by at from as his her an be has have not will after over says"
+    " der die das und ist mit den von zu auf für nicht ein eine im dem des sich auch nach bei wie het een van voor op te"
+    " zijn niet met aan naar bij om ook wordt nie vir"
+    # es pt ca it fr ro
+    " el la los las de del y en que por con para una su se al es lo como más o os da do em um uma não com dos das ao no na"
+    " i per amb els les il di che è della un nel con le gli non sono des et du est pour dans qui sur au aux pas à și în"
+    " nu cu pe care din la"
+    # pl cs sk hr sl hu lt lv et fi
+    " w z na do się nie jest to że o ve je se že za si s sa pri u i od da bi ki so pa az és egy nem hogy ir un ar no kas"
+    " ja ei on et oli ka että hän kun myös sekä yra iš su kad bet apie"
+    # da no sv is
+    " og er til på at af som det en ikke med för att är och som den av inte ett til við og að á sem"
+    # tr az id ms vi tl sw sq uz
+    " ve bir bu için ile da de olarak daha və üçün yang dan di dari untuk pada ini dengan akan dalam và của là có được cho"
+    " không trong các ang ng sa mga na at ay kwa ya na ni wa katika që të në dhe për me va bilan uchun"
+    # ru uk bg sr mk kk
+    " и в на не что с по за из от как для это і у що та від до з про се са да е че ще ќе се од во је"
+    " және бір бұл үшін мен".split()
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_QUOTED = re.compile(r"[「『《〈“\"][^」』》〉”\"]{1,60}[」』》〉”\"]")
+
+
+class LanguageReader:
+    """Holds the model (about 10 MB, read in 0.8 s): make one an operator, in open()."""
+
+    def __init__(self, policy: LanguagePolicy | None = None) -> None:
+        self._policy = policy or LanguagePolicy()
+        self._model = LanguageIdentifier.from_model_file(MODEL_FILE)
+
+    def language(self, title: str, text: str, *, page: str = "", entry: str = "", origin: str = "") -> str:
+        """The language's code in our table, or `und`. page, entry, origin: BCP 47 tags as declared, or empty."""
+        sample = f"{title}\n{text[: self._policy.text_chars]}"
+        declared = tuple(
+            (base, weight)
+            for tag, weight in ((page, self._policy.page), (entry, self._policy.entry), (origin, self._policy.origin))
+            if (base := _base(tag))
+        )
+        script = _script(sample)
+        if not script:
+            return known_language(declared[0][0]) if declared else UNKNOWN
+        if script in ("HAN", "KANA"):
+            return _han(sample, declared)
+        if script in _SCRIPTS:
+            return _SCRIPTS[script]
+        return known_language(self._ranked(sample, script, declared))
+
+    def _ranked(self, sample: str, script: str, declared: tuple[tuple[str, float], ...]) -> str:
+        policy = self._policy
+        family = _FAMILIES.get(script)
+        size = math.sqrt(len(sample.encode("utf-8", "replace")) or 1)
+        scores: dict[str, float] = {}
+        for code, score in self._model.rank(sample):
+            if family is None or code in family:
+                base = "no" if code == "nn" else code
+                strange = 0.0 if known_language(base) != UNKNOWN else policy.stranger
+                scores.setdefault(base, score / size - strange)
+        if not scores:
+            return declared[0][0] if declared else UNKNOWN
+        best = max(scores, key=scores.__getitem__)
+        for number, (code, weight) in enumerate(declared):
+            if family is not None and code not in family:
+                continue
+            bonus = weight
+            if number == 0 and any(code in group and best in group for group in _CLOSE):
+                bonus += policy.close
+            if number == 0 and script in ("LATIN", "CYRILLIC") and not _has_common_word(sample):
+                bonus += policy.no_words
+            # A declared language that the model does not know starts where its best does.
+            scores[code] = scores.get(code, scores[best] - policy.close) + bonus
+        return max(scores, key=scores.__getitem__)
+
+
+def _base(tag: str) -> str:
+    base = re.split(r"[-_]", tag.strip().lower(), maxsplit=1)[0]
+    known = known_language(base)
+    return known if known != UNKNOWN else base if 2 <= len(base) <= 3 and base not in ("und", "mul", "zxx") else ""
+
+
+def _script(sample: str) -> str:
+    """The script that carries the text; a Han or kana sign counts as the three letters it stands for."""
+    counts: Counter[str] = Counter()
+    for char, count in Counter(sample).items():
+        if char.isalpha():
+            counts[_script_of(char)] += count
+    counts["KANA"] = 3 * (counts.pop("HIRAGANA", 0) + counts.pop("KATAKANA", 0))
+    counts["HAN"] = 3 * counts.pop("CJK", 0)
+    together = counts["KANA"] + counts["HAN"]
+    name, most = counts.most_common(1)[0] if counts else ("", 0)
+    if together and together >= most:
+        return "KANA" if counts["KANA"] else "HAN"
+    return name if most else ""
+
+
+def _script_of(char: str) -> str:
+    if char < "\u0250":
+        return "LATIN"
+    name = unicodedata.name(char, "")
+    first = name.split(" ", 1)[0].split("-", 1)[0]
+    return {"HALFWIDTH": "KATAKANA", "FULLWIDTH": "LATIN", "MODIFIER": "LATIN"}.get(first, first)
+
+
+def _han(sample: str, declared: tuple[tuple[str, float], ...]) -> str:
+    """Chinese or Japanese: kana inside quotation marks are names, and a few outside may be one; more are grammar."""
+    plain = _QUOTED.sub("", sample)
+    hiragana = sum("\u3041" <= char <= "\u309f" for char in plain)
+    katakana = sum("\u30a1" <= char <= "\u30fa" for char in plain)
+    han = sum("\u4e00" <= char <= "\u9fff" for char in plain)
+    if hiragana > 1 and hiragana * 15 >= han:
+        return "ja"
+    if katakana and katakana * 5 >= han:  # headlines without a verb
+        return "ja"
+    if (hiragana or katakana) and declared and declared[0][0] == "ja":
+        return "ja"
+    if not han:
+        return "ja"
+    # Without kana the sign alone decides, but a headline may be all Han in Japanese too.
+    return "ja" if declared and declared[0][0] == "ja" and len(plain) < 40 else "zh"
+
+
+def _has_common_word(sample: str) -> bool:
+    return any(word in _COMMON for word in _WORD.findall(sample.lower()))
+
+
+def languages_of_table() -> tuple[str, ...]:
+    """The codes that `LanguageReader.language` can return beside `und`."""
+    return LANGUAGES
