@@ -75,6 +75,7 @@ def test_a_text_without_any_space_is_cut_at_the_length() -> None:
     assert sentences("字" * 1000, 2) == ["字" * SENTENCE_CHARS] * 2
 
 
+@settings(deadline=None)
 @given(
     st.text(max_size=600)
     | st.lists(st.sampled_from(["Rain. ", "wind", "3.5", "雨。", " ", "\n", "Dr. ", "u" * 300]), max_size=60).map(

@@ -180,6 +180,7 @@ class Oracle:
 # The weights file
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -238,6 +239,7 @@ def test_a_damaged_weights_file_is_refused(tiny: Tiny, tmp_path: Path, damage: C
 # The graph
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.floats(-4, 4, width=32), min_size=3, max_size=3), min_size=1, max_size=6))
 def test_row_quantisation_is_off_by_half_a_step_at_most(rows: list[list[float]]) -> None:
     weight = np.array(rows, np.float32)
@@ -272,6 +274,7 @@ def test_padding_is_masked_out(tiny: Tiny, tmp_path: Path) -> None:
 # The tokenizer
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.characters(min_codepoint=1, exclude_categories=["Cs", "M"]),
@@ -294,6 +297,7 @@ def test_a_character_map_that_cannot_be_written_is_refused(mapping: dict[str, st
         precompiled_charsmap(mapping)
 
 
+@settings(deadline=None)
 @given(
     st.text(st.sampled_from("abcdefinqruy: \t雨ä½ﬁ\u00a0\u3000\u0001zß"))
     | st.lists(st.sampled_from(["rain", " ", "query", "雨", "a\u0308", "ßß"])).map("".join)
