@@ -1,0 +1,118 @@
+"""`broadsheet quarantine`: what was set aside, where it came from and why."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cli.errors import UserError
+from connectors.kafka import KafkaClientError, read_all
+from connectors.settings import Endpoints, SettingsError
+from state_schemas.codec import DecodeError, decode_record
+from state_schemas.quarantine import Quarantined
+from state_schemas.topics import QUARANTINE
+
+
+@click.group()
+def quarantine() -> None:
+    """Show what was set aside, and why."""
+
+
+@quarantine.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
+def summary(as_json: bool) -> None:
+    """Count what is there by topic, stage and reason, most first."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    latest: dict[tuple[str, str, str], Quarantined] = {}
+    for record in _records():
+        kind = (record.topic, record.stage, record.reason)
+        counts[kind] += 1
+        latest[kind] = max(record, latest.get(kind, record), key=lambda entry: entry.at_ms)
+    rows = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    if as_json:
+        reasons = [
+            {"topic": topic, "stage": stage, "reason": reason, "count": count, "last_ms": latest[kind].at_ms}
+            for kind, count in rows
+            for topic, stage, reason in (kind,)
+        ]
+        click.echo(json.dumps({"total": sum(counts.values()), "reasons": reasons}))
+        return
+    table = Table("topic", "stage", "reason", "count", "last", "such as")
+    for kind, count in rows:
+        last = latest[kind]
+        table.add_row(*kind, str(count), _time(last.at_ms), last.subject[:80])
+    Console().print(table)
+
+
+@quarantine.command("list")
+@click.option("--topic", help="Only what came from this topic.")
+@click.option("--reason", help="Only this reason.")
+@click.option("--publisher", help="Only this publisher's.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="The newest so many.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object, with the records' own bytes as text.")
+def list_records(topic: str | None, reason: str | None, publisher: str | None, limit: int, as_json: bool) -> None:
+    """Show the newest records, oldest of them first."""
+    wanted = selected(_records(), topic=topic, reason=reason, publisher=publisher)
+    # Partitions are read side by side: the newest are known only at the end.
+    found = sorted(wanted, key=lambda record: record.at_ms)[-limit:]
+    if as_json:
+        click.echo(json.dumps({"records": [_as_json(record) for record in found]}))
+        return
+    table = Table("time", "topic", "stage", "reason", "subject", "detail")
+    for record in found:
+        table.add_row(
+            _time(record.at_ms), record.topic, record.stage, record.reason, record.subject[:100], record.detail[:200]
+        )
+    Console().print(table)
+
+
+def selected(
+    records: Iterable[Quarantined], *, topic: str | None = None, reason: str | None = None, publisher: str | None = None
+) -> Iterator[Quarantined]:
+    """The records that have all of the values asked for."""
+    for record in records:
+        if (
+            (topic is None or record.topic == topic)
+            and (reason is None or record.reason == reason)
+            and (publisher is None or record.publisher == publisher)
+        ):
+            yield record
+
+
+def _as_json(record: Quarantined) -> dict[str, Any]:
+    fields = ("topic", "stage", "reason", "at_ms", "subject", "detail", "publisher", "truncated")
+    return {name: getattr(record, name) for name in fields} | {"record": record.record.decode("utf-8", "replace")}
+
+
+def _records() -> Iterator[Quarantined]:
+    try:
+        endpoints = Endpoints.from_mapping(os.environ)
+        for message in read_all(endpoints, QUARANTINE):
+            try:
+                yield decode_record(Quarantined, message.value)
+            except DecodeError as error:
+                # Nothing is dropped in silence, not even here.
+                yield Quarantined(
+                    topic=QUARANTINE.name,
+                    stage="quarantine",
+                    reason=error.reason,
+                    at_ms=message.timestamp_ms,
+                    detail=error.detail,
+                    record=message.value,
+                )
+    except SettingsError as error:
+        raise UserError(str(error)) from None
+    except KafkaClientError as error:
+        raise UserError(str(error)) from None
+
+
+def _time(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%m-%d %H:%M:%S")
