@@ -53,11 +53,6 @@ class Profile:
     counts: NDArray[np.int32]
     members: int
 
-    def rare(self) -> NDArray[np.uint32]:
-        """Terms by which the story can be found: names, numbers and title words that general language rarely has."""
-        terms = self.terms
-        return terms.ids[(terms.priors >= _RARE) & (terms.flags & (TITLE | NAME | NUMBER) > 0)]
-
 
 class LiveStory:
     """A live story: its row and its members in the order they came."""
@@ -71,8 +66,10 @@ class LiveStory:
 
     def put(self, member: Member) -> None:
         """Add a member, or replace it by its next version."""
+        new = member.article_id not in self.members
         self.members[member.article_id] = member
-        self._forget()
+        if member.row.role == ORIGINAL or not new:  # a copy changes counters alone
+            self._forget()
 
     def remove(self, article_id: str) -> None:
         """Cut a member out."""
@@ -80,7 +77,7 @@ class LiveStory:
         self._forget()
 
     def _forget(self) -> None:
-        for name in ("originals", "window", "centroid", "profile", "recent", "publishers"):
+        for name in ("originals", "window", "centroid", "profile", "rare", "recent", "publishers"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -127,6 +124,12 @@ class LiveStory:
             np.diff(np.append(starts, len(ids))).astype(np.int32),
             len(self.window),
         )
+
+    @cached_property
+    def rare(self) -> NDArray[np.uint32]:
+        """Terms by which the story can be found: names, numbers and title words that general language rarely has."""
+        terms = self.profile.terms
+        return terms.ids[(terms.priors >= _RARE) & (terms.flags & (TITLE | NAME | NUMBER) > 0)]
 
 
 def _first_and_newest(members: list[Member], count: int) -> list[Member]:

@@ -78,3 +78,38 @@ def unpack(data: bytes) -> Exact:
 def published(vector: Exact) -> bytes:
     """For a record: unit length, float16; empty for the zero vector."""
     return pack_vector(vector / np.float32(SCALE)) if vector.any() else b""
+
+
+class RunningMean:
+    """The mean that is removed from a language's vectors: a prior, moved by the first article of each new story.
+
+    prior: float32[384], worth `strength` articles. weight: of the articles added; at `memory` the past is halved.
+    """
+
+    def __init__(self, prior: NDArray[np.float32], strength: float, memory: float) -> None:
+        self.weight = 0.0
+        self._base = prior.astype(np.float64) * strength
+        self._strength = strength
+        self._memory = memory
+        self._sum = np.zeros(DIMENSIONS, dtype=np.float64)
+
+    def value(self) -> NDArray[np.float64]:
+        """The mean, float64[384]."""
+        mean: NDArray[np.float64] = (self._base + self._sum) / (self._strength + self.weight)
+        return mean
+
+    def add(self, embedding: NDArray[np.float32]) -> None:
+        """Take in one vector."""
+        if self.weight >= self._memory:
+            self._sum *= 0.5
+            self.weight *= 0.5
+        self._sum += embedding
+        self.weight += 1.0
+
+    def dump(self) -> bytes:
+        """The sum, 384 little-endian float64; `weight` is stored by the caller."""
+        return self._sum.astype("<f8").tobytes()
+
+    def load(self, data: bytes) -> None:
+        """Put a stored sum back."""
+        self._sum = np.frombuffer(data, "<f8").copy()
