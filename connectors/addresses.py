@@ -22,6 +22,8 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 # The characters of RFC 3986.
 _QUOTED = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")
+# Top-level domains that never lead to the internet (RFC 6761, RFC 6762, RFC 7686, ICANN's resolution 2024.07.29.06).
+_INTERNAL = frozenset({"localhost", "local", "onion", "internal"})
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 # Longer URLs than this are refused by many servers, and none was seen in a feed.
@@ -32,13 +34,12 @@ MAX_URL_CHARS = 8192
 class AddressPolicy:
     """What may be asked.
 
-    ports: beside the scheme's own. any_port: for host names that lead to a gateway, where the port says nothing.
-    literals: whether an address that is global may stand in a URL; never through a gateway.
+    gateway: every name leads to one address, so neither its port nor its domain says where a socket goes, and an
+    address literal, which would go past the gateway, is never asked.
     """
 
     ports: frozenset[int] = frozenset({80, 443})
-    any_port: bool = False
-    literals: bool = True
+    gateway: bool = False
 
 
 def address_refusal(address: str) -> str | None:
@@ -102,7 +103,7 @@ def url_refusal(url: URL, policy: AddressPolicy) -> str | None:
         port = url.port
     except ValueError:
         return "url_malformed"
-    if not policy.any_port and port not in policy.ports:
+    if not policy.gateway and port not in policy.ports:
         return "port_refused"
     return None
 
@@ -117,12 +118,12 @@ def _host_refusal(host: str, policy: AddressPolicy) -> str | None:
         except ValueError:
             return "url_malformed"
     if literal is not None:
-        return address_refusal(literal) or (None if policy.literals else "address_literal")
+        return address_refusal(literal) or ("address_literal" if policy.gateway else None)
     labels = host.removesuffix(".").split(".")
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         return "url_malformed"
-    # A name without a dot is one of the local network; the top-level domains below never lead to the internet.
-    if len(labels) == 1 or labels[-1] in ("localhost", "local", "internal", "onion"):
+    # A name without a dot is one of the local network.
+    if len(labels) == 1 or (not policy.gateway and labels[-1] in _INTERNAL):
         return "private_address"
     return None
 

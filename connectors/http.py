@@ -188,7 +188,7 @@ class HttpClient:
         self._policy = policy
         self._gateway = gateway
         self._refusal = refusal
-        self.addresses = AddressPolicy(frozenset(policy.ports), any_port=bool(gateway), literals=not gateway)
+        self.addresses = AddressPolicy(frozenset(policy.ports), gateway=bool(gateway))
         self._large = asyncio.Semaphore(policy.large_bodies)
         # With a gateway the only name that is ever resolved is the gateway's own.
         allowed: Callable[[str], str | None] = (lambda _: None) if gateway else refusal

@@ -153,7 +153,7 @@ def test_an_ordinary_url_passes(url: str) -> None:
 
 
 def test_a_gateway_takes_names_at_any_port_and_no_literal_at_all() -> None:
-    through_gateway = AddressPolicy(any_port=True, literals=False)
+    through_gateway = AddressPolicy(gateway=True)
     for url, reason in [
         ("http://news.example:8099/", None),
         ("http://8.8.8.8/", "address_literal"),
@@ -161,6 +161,7 @@ def test_a_gateway_takes_names_at_any_port_and_no_literal_at_all() -> None:
         ("http://[2606:4700:4700::1111]/", "address_literal"),
         ("http://127.0.0.1:8099/", "private_address"),
         ("http://localhost:8099/", "private_address"),
+        ("http://wire.localhost/", None),
     ]:
         parsed = parse(url)
         assert parsed is not None
