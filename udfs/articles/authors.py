@@ -20,27 +20,11 @@ _AND = re.compile(
     r"\s*(?:[;|/•·、]|\s(?:and|und|et|y|e|en|og|och|ja|a|i|и|та|ve|&|with|avec|mit)\s|,\s*(?:and|und|et|y)\s)\s*"
 )
 _URL = re.compile(r"https?://|www\.|@\w+\.\w", re.IGNORECASE)
-_WORTHLESS = frozenset(
-    [
-        "admin",
-        "administrator",
-        "editor",
-        "redaktion",
-        "redaction",
-        "redazione",
-        "redacción",
-        "redação",
-        "newsroom",
-        "staff",
-        "webmaster",
-        "unknown",
-        "anonymous",
-        "author",
-        "none",
-        "null",
-        "undefined",
-    ]
-)
+_NO_NAMES = """
+    admin administrator editor redaktion redactie redaction redazione redacción redação newsroom staff webmaster unknown
+    anonymous author none null undefined
+"""
+_WORTHLESS = frozenset(_NO_NAMES.split())
 
 
 def from_json_ld(value: Any, publisher: Iterable[str] = ()) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from copy import deepcopy
 
 from lxml import html
 from trafilatura import bare_extraction
+from trafilatura.settings import Document
 
 from udfs.articles.page import Page
 from udfs.articles.text import clean_text, folded, text_of_element, text_of_html
@@ -26,19 +27,25 @@ _CONSENT = re.compile(
     r"|we (?:\w+ )?use cookies|uses cookies to|your (?:privacy|cookie|consent) (?:choices|preferences|settings)"
     r"|manage (?:your )?(?:consent|cookie)|accept all(?: cookies)?$|legitimate interest"
     r"|cookies? (?:policy|notice|settings)|wir (?:und unsere (?:\d+ )?partner|verwenden cookies|nutzen cookies)"
-    r"|verwendet cookies|informationen auf einem gerät (?:zu )?speichern|mit werbung und tracking|datenschutzeinstellungen"
-    r"|nous utilisons des cookies|utilise des cookies|nos partenaires (?:stockons|utilisons)|gérer (?:mes|vos) (?:choix|cookies)"
-    r"|(?:usamos|utilizamos) cookies|nosotros y nuestros (?:\d+ )?socios|utiliza cookies|almacenar .{0,40}en un dispositivo"
+    r"|verwendet cookies|informationen auf einem gerät (?:zu )?speichern|mit werbung und tracking"
+    r"|datenschutzeinstellungen"
+    r"|nous utilisons des cookies|utilise des cookies|nos partenaires (?:stockons|utilisons)"
+    r"|gérer (?:mes|vos) (?:choix|cookies)"
+    r"|(?:usamos|utilizamos) cookies|nosotros y nuestros (?:\d+ )?socios|utiliza cookies"
+    r"|almacenar .{0,40}en un dispositivo"
     r"|utilizziamo (?:i )?cookie|noi e i nostri (?:\d+ )?partner|usamos cookies|nós e (?:os )?nossos parceiros"
     r"|wij (?:en onze partners|gebruiken cookies)|używamy (?:plików )?cookie|my i nasi partnerzy|çerezler(?:i)? kullan"
     r"|vi (?:och våra|og våre|og vores) partner|använder cookies|bruker (?:informasjonskapsler|cookies)|bruger cookies"
-    r"|мы используем (?:файлы )?cookie|использует (?:файлы )?cookie|クッキー(?:を|の)使用|cookieを使用|使用cookie|쿠키를 사용",
+    r"|мы используем (?:файлы )?cookie|использует (?:файлы )?cookie"
+    r"|クッキー(?:を|の)使用|cookieを使用|使用cookie|쿠키를 사용",
     re.IGNORECASE,
 )
 # Pages that stand in an article's place.
 _BOT_CHECK = re.compile(
-    r"verify (?:that )?you are (?:a )?human|are you a robot|checking your browser|enable javascript and cookies to continue"
-    r"|unusual traffic from your|access (?:to this page has been )?denied|please complete the security check|just a moment\.\.\."
+    r"verify (?:that )?you are (?:a )?human|are you a robot|checking your browser"
+    r"|enable javascript and cookies to continue"
+    r"|unusual traffic from your|access (?:to this page has been )?denied|just a moment\.\.\."
+    r"|please complete the security check"
     r"|attention required! \| cloudflare|pardon our interruption|request unsuccessful\. incapsula",
     re.IGNORECASE,
 )
@@ -54,7 +61,7 @@ def body_text(page: Page, title: str, article_body: str) -> tuple[str, str]:
     document = bare_extraction(
         page.tree, with_metadata=False, deduplicate=False, include_comments=False, include_tables=False
     )
-    text = _tidy(document.text or "" if document else "", title)
+    text = _tidy(document.text or "" if isinstance(document, Document) else "", title)
     if len(text) < _SHORT_CHARS and spare is not None:
         paragraphs = _tidy(_paragraphs(spare), title)
         if len(paragraphs) > len(text):
@@ -97,6 +104,9 @@ def _tidy(text: str, title: str) -> str:
             seen.add(same)
         kept.append(line)
     return "\n".join(kept)
+
+
+_FURNITURE = "//nav|//header[not(ancestor::article)]|//footer|//aside|//form|//button|//figure|//dialog"
 
 
 def _paragraphs(tree: html.HtmlElement) -> str:

@@ -18,7 +18,7 @@ from udfs.articles.body import body_text, is_bot_check, is_consent_notice
 from udfs.articles.canonical import Canonical, TrackingParameters, canonical_url, clean, is_home_page
 from udfs.articles.dates import instant_ms
 from udfs.articles.page import Page, decoded, read_page
-from udfs.articles.text import MAX_LEDE_CHARS, clean_line, clean_text, text_of_html, without_publisher
+from udfs.articles.text import MAX_LEDE_CHARS, clean_line, text_of_html, without_publisher
 
 # A page that does not call itself an article needs this much text to be taken for one, characters.
 _MIN_UNDECLARED_CHARS = 200
@@ -81,7 +81,7 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
     nodes = json_ld.nodes(page.json_ld)
     node = json_ld.article_node(nodes) or {}
     house = _house(raw, page, node)
-    sources = {"canonical_url": address.source}
+    sources: dict[str, str] = {"canonical_url": address.source}
     title = _title(page, node, house, raw.entry, sources)
     if not title:
         return Rejection(reason="no_title", detail=address.url)
@@ -354,6 +354,7 @@ def _ordered(published: int | None, modified: int | None) -> tuple[int | None, i
 
 
 _MAX_SNIPPET = re.compile(r"max-snippet\s*:\s*(-?\d{1,6})", re.IGNORECASE)
+_NOINDEX = re.compile(r"(?:^|[\s,:])(?:noindex|none)(?:$|[\s,])")
 _MAX_IMAGE = re.compile(r"max-image-preview\s*:\s*(none|standard|large)", re.IGNORECASE)
 
 
@@ -369,12 +370,6 @@ def _reuse(raw: RawItem, page: Page) -> tuple[bool, int | None, str]:
         snippets.append(0)
     images = _MAX_IMAGE.findall(text)
     image = min(images, key=("none", "standard", "large").index) if images else ""
-    noindex = raw.origin.noindex or bool(
-        re.search(r"(?:^|[\s,:])(?:noindex|none)(?:$|[\s,])", text.replace("max-image-preview:none", ""))
-    )
+    plain = text.replace("max-image-preview:none", "")
+    noindex = raw.origin.noindex or bool(_NOINDEX.search(plain))
     return noindex, min(snippets) if snippets else None, image
-
-
-def shown_text(text: str) -> str:
-    """Clean text of a publisher's string that is text already."""
-    return clean_text(text)

@@ -25,9 +25,8 @@ FAMOUS = 600_000
 
 _PARENTHESES = re.compile(r"\s*[(（]([^)）]*)[)）]\s*")
 # CLDR territories that are parts or leftovers, not countries that news is about.
-_NOT_COUNTRIES = frozenset(
-    ["AC", "BV", "CP", "CQ", "DG", "EA", "EU", "EZ", "HM", "IC", "QO", "TA", "UM", "UN", "XA", "XB", "ZZ"]
-)
+_LEFT_OUT = "AC BV CP CQ DG EA EU EZ HM IC QO TA UM UN XA XB ZZ"
+_NOT_COUNTRIES = frozenset(_LEFT_OUT.split())
 _LOCALES = {"zh": ("zh_Hans", "zh_Hant"), "no": ("nb",), "sr": ("sr_Cyrl", "sr_Latn"), "tl": ("fil",)}
 # Time zones named for a city in an older spelling or a shorter form than GeoNames'.
 _ZONE_CITIES = {"America/New_York": "New York City", "Europe/Kiev": "Kyiv", "Asia/Calcutta": "Kolkata"}
@@ -43,16 +42,14 @@ def main(argv: list[str]) -> int:
     rows = sorted(set(_territories()) | set(_zones(known)))
     _write(
         folder / "territory_names.tsv",
-        "# Countries (ISO 3166 alpha-2) and the cities time zones are named for (GeoNames id), in the languages of the\n"
-        "# article table. Source: Unicode CLDR through Babel "
-        + babel.__version__
-        + " (Unicode License v3); GeoNames (CC BY 4.0).\n",
+        "# Countries (ISO 3166 alpha-2) and cities that time zones are named for (GeoNames id), in our languages.\n"
+        f"# Source: Unicode CLDR through Babel {babel.__version__} (Unicode License v3); GeoNames (CC BY 4.0).\n",
         rows,
     )
     _write(
         folder / "common_place_words.tsv",
-        "# Names of cities that are common words of a language too: language, word, case-folded. Such a name alone is no\n"
-        f"# place. Zipf frequency at least {COMMON_ZIPF}, and no city of {FAMOUS:,} people bears it.\n"
+        "# Names of cities that are common words of a language too: language, word, case-folded. Alone they are no\n"
+        f"# places. Zipf frequency at least {COMMON_ZIPF}, and no city of {FAMOUS:,} people bears it.\n"
         "# Source: wordfreq's lists (Apache-2.0, data CC BY-SA 4.0), names from GeoNames (CC BY 4.0).\n",
         sorted(_common_words(known)),
     )

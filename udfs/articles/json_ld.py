@@ -47,7 +47,7 @@ def nodes(blocks: Iterable[str]) -> list[Node]:
 
 
 def article_node(found: Iterable[Node]) -> Node | None:
-    """The node that describes the page's article: a news type before a general one, a headline and a date before none."""
+    """The node of the page's article: a news type before a general one, a headline and a date before none."""
     best: tuple[tuple[bool, bool, int, int], Node] | None = None
     for number, node in enumerate(found):
         ranks = [_RANK[kind.lower()] for kind in types(node) if kind.lower() in _RANK]

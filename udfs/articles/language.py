@@ -57,27 +57,21 @@ _CLOSE: tuple[frozenset[str], ...] = tuple(
     )
 )  # fmt: skip
 # Words so common that any sentence has one. Only for texts in Latin and Cyrillic script.
-_COMMON: frozenset[str] = frozenset(
-    # en de nl af
-    "the of and to in is are was for on with that it by at from as his her an be has have not will after over says"
-    " der die das und ist mit den von zu auf für nicht ein eine im dem des sich auch nach bei wie het een van voor op te"
-    " zijn niet met aan naar bij om ook wordt nie vir"
-    # es pt ca it fr ro
-    " el la los las de del y en que por con para una su se al es lo como más o os da do em um uma não com dos das ao no na"
-    " i per amb els les il di che è della un nel con le gli non sono des et du est pour dans qui sur au aux pas à și în"
-    " nu cu pe care din la"
-    # pl cs sk hr sl hu lt lv et fi
-    " w z na do się nie jest to że o ve je se že za si s sa pri u i od da bi ki so pa az és egy nem hogy ir un ar no kas"
-    " ja ei on et oli ka että hän kun myös sekä yra iš su kad bet apie"
-    # da no sv is
-    " og er til på at af som det en ikke med för att är och som den av inte ett til við og að á sem"
-    # tr az id ms vi tl sw sq uz
-    " ve bir bu için ile da de olarak daha və üçün yang dan di dari untuk pada ini dengan akan dalam và của là có được cho"
-    " không trong các ang ng sa mga na at ay kwa ya na ni wa katika që të në dhe për me va bilan uchun"
-    # ru uk bg sr mk kk
-    " и в на не что с по за из от как для это і у що та від до з про се са да е че ще ќе се од во је"
-    " және бір бұл үшін мен".split()
-)
+_COMMON_WORDS = """
+    the of and to in is are was for on with that it by at from as his her an be has have not will after over says
+    der die das und ist mit den von zu auf für nicht ein eine im dem des sich auch nach bei wie
+    het een van voor op te zijn niet met aan naar bij om ook wordt nie vir
+    el la los las de del y en que por con para una su se al es lo como más
+    o os da do em um uma não com dos das ao no na i per amb els les il di che è della un nel con le gli non sono
+    des et du est pour dans qui sur au aux pas à și în nu cu pe care din la
+    w z na do się nie jest to że o ve je se že za si s sa pri u i od da bi ki so pa
+    az és egy nem hogy ir un ar no kas ja ei on et oli ka että hän kun myös sekä yra iš su kad bet apie
+    og er til på at af som det en ikke med för att är och den av inte ett við að á sem
+    ve bir bu için ile da de olarak daha və üçün yang dan di dari untuk pada ini dengan akan dalam
+    và của là có được cho không trong các ang ng sa mga na at ay kwa ya ni wa katika që të në dhe për me va bilan uchun
+    и в на не что с по за из от как для это і у що та від до з про се са да е че ще ќе од во је және бір бұл үшін мен
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
 _QUOTED = re.compile(r"[「『《〈“\"][^」』》〉”\"]{1,60}[」』》〉”\"]")
 
@@ -87,7 +81,7 @@ class LanguageReader:
 
     def __init__(self, policy: LanguagePolicy | None = None) -> None:
         self._policy = policy or LanguagePolicy()
-        self._model = LanguageIdentifier.from_model_file(MODEL_FILE)
+        self._model = LanguageIdentifier.from_model_file(MODEL_FILE)  # type: ignore[no-untyped-call]
 
     def language(self, title: str, text: str, *, page: str = "", entry: str = "", origin: str = "") -> str:
         """The language's code in our table, or `und`. page, entry, origin: BCP 47 tags as declared, or empty."""

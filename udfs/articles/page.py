@@ -131,8 +131,8 @@ def read_page(text: str) -> Page | None:
         language=(
             tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or tree.get("xml:lang") or ""
         ),
-        title="".join(title.itertext()) if title is not None else "",
-        headings=tuple(" ".join(h1.itertext()) for h1 in _first(tree.iter("h1"), 3)),
+        title="".join(map(str, title.itertext())) if title is not None else "",
+        headings=tuple(" ".join(map(str, h1.itertext())) for h1 in _first(tree.iter("h1"), 3)),
         times=tuple(value for time in _first(tree.iter("time"), 8) if (value := time.get("datetime"))),
         json_ld=tuple(_blocks(tree)),
         consent_removed=removed,

@@ -31,81 +31,13 @@ class PlacePolicy:
 
 
 # Countries whose names are also first names, states, seas or words.
-_GUARDED = frozenset(
-    f"country:{code}"
-    for code in [
-        "TD",
-        "JO",
-        "GE",
-        "JE",
-        "GN",
-        "NE",
-        "DM",
-        "TG",
-        "ML",
-        "IN",
-        "CU",
-        "PE",
-        "OM",
-        "BJ",
-        "MC",
-        "NU",
-        "TR",
-        "AD",
-    ]
-)
-_PREPOSITIONS = frozenset(
-    [
-        "in",
-        "at",
-        "near",
-        "from",
-        "to",
-        "towards",
-        "outside",
-        "around",
-        "of",
-        "im",
-        "aus",
-        "nach",
-        "bei",
-        "en",
-        "à",
-        "a",
-        "de",
-        "desde",
-        "hacia",
-        "em",
-        "da",
-        "do",
-        "no",
-        "na",
-        "para",
-        "di",
-        "dal",
-        "nel",
-        "presso",
-        "te",
-        "uit",
-        "naar",
-        "bij",
-        "i",
-        "på",
-        "från",
-        "till",
-        "fra",
-        "til",
-        "w",
-        "we",
-        "z",
-        "ve",
-        "v",
-        "u",
-        "în",
-        "din",
-        "la",
-    ]
-)
+_AMBIGUOUS_COUNTRIES = "TD JO GE JE GN NE DM TG ML IN CU PE OM BJ MC NU TR AD"
+_GUARDED = frozenset(f"country:{code}" for code in _AMBIGUOUS_COUNTRIES.split())
+_OF_PLACE = """
+    in at near from to towards outside around of im aus nach bei en à a de desde hacia em da do no na para di dal nel
+    presso te uit naar bij i på från till fra til w we z ve v u în din la
+"""
+_PREPOSITIONS = frozenset(_OF_PLACE.split())
 _OPENS = re.compile(r"(?:^|[.!?…:;\n\"“”„«»(\[—–|•])['’\"”»]*\s*$")
 _UNSPACED_TEXT = re.compile(rf"[{UNSPACED}]")
 _HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
@@ -304,7 +236,7 @@ def _inside_longer_name(text: str, tokens: list[re.Match[str]], at: int, languag
         gap = text[before.end() : token.start()]
         opening = bool(_OPENS.search(text[max(0, before.start() - 4) : before.start()]))
         if before[0][0].isupper() and not gap.strip() and "\n" not in gap:
-            # "Near Paris", "Yesterday Paris" open a sentence; a first name may too, but there "Paris" stands alone again.
+            # "Near Paris" opens a sentence; a first name may too, and is no preposition.
             return not (opening and (before[0].casefold() in _PREPOSITIONS or language == "de"))
     if at + 1 < len(tokens) and language != "de":
         after = tokens[at + 1]

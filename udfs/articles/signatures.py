@@ -25,8 +25,11 @@ SEED = 1  # datasketch's default
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Vowel signs and points, which Python's \\w leaves out of words: Hebrew, Arabic, the Indic scripts, joiners.
-MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0970-\u0983\u09bc-\u09e3\u0a01-\u0dff\u200c\u200d"
+# Vowel signs and points, which Python's word class leaves out of words: Hebrew, Arabic, the Indic scripts, joiners.
+MARKS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0970-\u0983\u09bc-\u09e3"
+    "\u0a01-\u0dff\u200c\u200d"
+)
 _LETTER = rf"(?:[^\W_{UNSPACED}]|[{MARKS}])"
 _TOKEN = re.compile(rf"[{UNSPACED}]|{_LETTER}+")
 _WORD_OR_RUN = re.compile(rf"[{UNSPACED}]+|{_LETTER}+(?:['’-]{_LETTER}+)*")
@@ -63,7 +66,7 @@ class Signature:
 
 
 def signature(body: str, policy: SignaturePolicy) -> Signature:
-    """The signature of a body; of its folded words alone, so that quotes, spaces, case and accents' coding are equal."""
+    """The signature of a body: of its folded words alone, so that quotes, spaces and case make no difference."""
     tokens = _TOKEN.findall(folded(body))[: policy.max_tokens]
     hashes = shingle_hashes(tokens)
     if len(hashes) < policy.min_shingles:

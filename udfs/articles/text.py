@@ -18,7 +18,7 @@ MAX_BODY_CHARS = 400_000
 # A feed's HTML fragment longer than this is cut before it is parsed.
 _MAX_FRAGMENT_CHARS = 2_000_000
 
-# C0 and C1 controls, bidi controls, zero-width spaces, soft hyphen, BOM, interlinear and tag characters, non-characters.
+# C0 and C1 controls, bidi controls, zero-width spaces, soft hyphen, BOM, interlinear and tag characters.
 # U+200C and U+200D stay: Persian and the Indic scripts are misspelt without them.
 _JUNK = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
@@ -28,44 +28,13 @@ _LOOSE_JOINER = re.compile(r"(?<![^\s])[\u200c\u200d]+|[\u200c\u200d]+(?![^\s])"
 _SPACES = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"[^\S\n]*\n\s*")
 _MARKUP = re.compile(r"<[a-zA-Z/!][^>]*>|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
-_BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "br",
-        "dd",
-        "div",
-        "dl",
-        "dt",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "li",
-        "main",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "table",
-        "td",
-        "th",
-        "tr",
-        "ul",
-    ]
-)
-_SILENT = frozenset(["script", "style", "noscript", "template", "iframe", "object", "svg", "math", "head", "title"])
+_BLOCK_TAGS = """
+    address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main
+    nav ol p pre section table td th tr ul
+"""
+_SILENT_TAGS = "script style noscript template iframe object svg math head title"
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_SILENT = frozenset(_SILENT_TAGS.split())
 
 _QUOTES = dict.fromkeys(map(ord, "«»“”„‟‹›″〝〞「」『』＂"), '"') | dict.fromkeys(map(ord, "‘’‚‛′`´＇"), "'")
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘－"), "-")
