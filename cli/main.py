@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "live": ("cli.live", "live", "The whole line on the real internet."),
     "quarantine": ("cli.quarantine", "quarantine", "Show what was set aside, and why."),
     "config": ("cli.config", "config", "Check the reference data."),
+    "eval": ("cli.eval", "evaluate", "Measure quality on labelled data."),
     "bench": ("cli.bench", "bench", "Measure a stage on this machine."),
 }
 

@@ -45,7 +45,7 @@ def main(argv: list[str]) -> None:
     routed = articles.process(Route(), output_type=ROUTED).name("cluster-route").uid("cluster-route")
     changes = (
         routed.key_by(first, key_type=Types.INT())
-        .process(Cluster(load_model(folder), bounds), output_type=ROW)
+        .process(Cluster(load_model(folder / "clustering.toml"), bounds), output_type=ROW)
         .name("cluster-cluster")
         .uid("cluster-cluster")
     )

@@ -75,9 +75,8 @@ class ClusterModel:
         return self.means.get(language, self.means[""])
 
 
-def load_model(reference_data: Path) -> ClusterModel:
-    """The model of `clustering.toml`. Raises ModelError on a file that is absent or malformed."""
-    path = reference_data / "clustering.toml"
+def load_model(path: Path) -> ClusterModel:
+    """The model of a file like reference_data/clustering.toml. Raises ModelError on one absent or malformed."""
     try:
         data: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
         return model_of(data)

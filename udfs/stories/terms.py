@@ -26,6 +26,7 @@ TITLE, LEDE, BODY, NAME, NUMBER, ENTITY = 1, 2, 4, 8, 16, 32
 
 MAX_TERMS = 200  # an article; the title's come first, then the lede's
 MAX_BODY_CHARS = 2_000  # of the body that are read: news says what happened at its top
+TOP_CHARS = 600  # of the body that count as lede: many publishers' own lede is a teaser
 # Weights are inverse document frequencies in decades, in steps of 1/40, so that a byte holds 0 to 6.
 STEP = 40
 MAX_IDF = 6.0
@@ -85,7 +86,8 @@ class Vocabulary:
         found: dict[int, list[int]] = {}  # id -> [flags, prior]
         body = body[:MAX_BODY_CHARS]
         lowered = set(_lower_words(lede)) | set(_lower_words(body))
-        for text, place in ((title, TITLE | LEDE), (lede, LEDE), (body, BODY)):
+        top = body[:TOP_CHARS].rpartition(" ")[0] or body[:TOP_CHARS]
+        for text, place in ((title, TITLE | LEDE), (lede, LEDE), (top, LEDE), (body[len(top) :], BODY)):
             self._read(text, place, lowered, found)
             if len(found) >= MAX_TERMS:
                 break

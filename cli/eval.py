@@ -1,0 +1,70 @@
+"""`broadsheet eval`: quality on labelled data, through the code of production."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from cli.errors import UserError
+from connectors.settings import Endpoints, SettingsError
+
+
+@click.group("eval")
+def evaluate() -> None:
+    """Measure quality on labelled data."""
+
+
+@evaluate.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--no-time", is_flag=True, help="Leave the dates out: articles follow each other in file order.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+@click.option(
+    "--model",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Judge with this model instead of the reference data's clustering.toml.",
+)
+def clusters(file: Path, no_time: bool, as_json: bool, model: Path | None) -> None:
+    """Cluster the labelled articles of FILE (JSON lines) and compare the stories with its events.
+
+    Articles run through the production writers in time order; where a date is missing, in file order.
+    """
+    from cli.labelled_events import as_articles, assign, read_labelled
+    from udfs.profiles import ProfileError, policy
+    from udfs.stories.evaluation import figures
+    from udfs.stories.policy import ClusterPolicy, ModelError, load_model
+
+    try:
+        endpoints = Endpoints.from_mapping(os.environ)
+        folder = endpoints.reference_data_folder()
+        bounds = policy(ClusterPolicy, "cluster", endpoints.profile, folder)
+        judged_by = load_model(model or folder / "clustering.toml")
+    except (SettingsError, ProfileError, ModelError) as error:
+        raise UserError(str(error)) from None
+    rows = read_labelled(file, use_times=not no_time)
+    began = time.perf_counter()
+    labelled = list(as_articles(rows, endpoints, _progress(len(rows))))
+    encoded = time.perf_counter()
+    assigned = assign(labelled, judged_by, bounds)
+    clustered = time.perf_counter()
+    found = figures([(one.story, one.event) for one in assigned], [one.stable for one in assigned]).as_dict()
+    found["encode_seconds"] = round(encoded - began, 2)
+    found["cluster_seconds"] = round(clustered - encoded, 2)
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    width = max(map(len, found))
+    for name, value in found.items():
+        click.echo(f"{name:<{width}}  {value:g}")
+
+
+def _progress(total: int) -> Callable[[int], None]:
+    def show(done: int) -> None:
+        if done % 100 == 0 or done == total:
+            click.echo(f"\rencoded {done} of {total}", nl=done == total, err=True)
+
+    return show
