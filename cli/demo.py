@@ -6,24 +6,21 @@ import json
 import os
 import queue
 import shutil
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
 from cli.errors import UserError
-from cli.jobs import ORDER, JobError, submit_job, wait_jobs
+from cli.jobs import JobError
+from cli.line import import_sources, press, start_jobs
 from cli.observe import Observed, quantile
 from cli.pages import print_page
 from cli.stack.control import Stack, StackError
@@ -51,6 +48,10 @@ def demo(once: bool, speed: float, press_port: int, as_json: bool) -> None:
     """The whole line on the sample press: polled, fetched, parsed, clustered, ranked, published, served."""
     console = Console(stderr=True)
     began = time.monotonic()
+
+    def say(line: str) -> None:
+        console.print(f"  {line}", highlight=False)
+
     shutil.rmtree(FOLDER, ignore_errors=True)  # each demo starts with an empty past
     try:
         gateway = f"127.0.0.1:{press_port}"
@@ -60,10 +61,10 @@ def demo(once: bool, speed: float, press_port: int, as_json: bool) -> None:
         raise UserError(str(error)) from None
     try:
         console.print("Starting Kafka, object storage, Flink, fetcher and origin ...")
-        stack.up(owned=True, progress=lambda line: console.print(f"  {line}", highlight=False))
-        start_jobs(stack.endpoints, "demo", console)
-        with _press(press_port, speed) as status_url:
-            _import_sources(stack.endpoints, press_port)
+        stack.up(owned=True, progress=say)
+        start_jobs(stack.endpoints, "demo", say)
+        with press("--port", str(press_port), "--speed", str(speed)) as status_url:
+            import_sources(stack.endpoints, "--port", str(press_port))
             console.print(
                 f"The press opens ({time.monotonic() - began:.0f} s after the start), {speed:g} times as fast as life."
             )
@@ -83,59 +84,6 @@ def demo(once: bool, speed: float, press_port: int, as_json: bool) -> None:
         console.print("Ending.")
     finally:
         stack.down()
-
-
-def start_jobs(endpoints: Endpoints, profile: str, console: Console) -> None:
-    """Submit every job and wait until all their tasks run. Raises JobError."""
-    began = time.monotonic()
-    ids = []
-    for name in ORDER:
-        ids.append(submit_job(name, endpoints, profile=profile))
-        console.print(f"  job {name} submitted ({time.monotonic() - began:.1f} s)", highlight=False)
-    wait_jobs(endpoints, ids)
-    console.print(f"  all jobs run ({time.monotonic() - began:.1f} s)", highlight=False)
-
-
-def _command(*arguments: str) -> list[str]:
-    return [str(Path(sys.executable).with_name("broadsheet")), *arguments]
-
-
-@contextmanager
-def _press(port: int, speed: float) -> Iterator[str]:
-    """The sample press as a process of its own; yields where it tells its truth."""
-    press = subprocess.Popen(
-        _command("press", "serve", "--port", str(port), "--speed", str(speed)),
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert press.stderr is not None
-        first = press.stderr.readline().strip()
-        if press.poll() is not None or "/_press/status" not in first:
-            raise UserError(first.removeprefix("broadsheet: ") or "the press did not start")
-        yield f"http://127.0.0.1:{port}/_press/status"
-    finally:
-        press.terminate()
-        press.wait()
-
-
-def _import_sources(endpoints: Endpoints, press_port: int) -> None:
-    listed = subprocess.run(
-        _command("press", "sources", "--port", str(press_port)), capture_output=True, text=True, check=True
-    )
-    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-        file.write(listed.stdout)
-        file.flush()
-        done = subprocess.run(
-            _command("sources", "import", file.name),
-            env=os.environ | endpoints.to_mapping(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        raise UserError(done.stderr.strip().removeprefix("broadsheet: "))
 
 
 def _follow(endpoints: Endpoints, status_url: str, console: Console) -> Observed:

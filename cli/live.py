@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from cli.demo import start_jobs
 from cli.errors import UserError
 from cli.jobs import JobError
+from cli.line import import_file, start_jobs
 from cli.stack.control import Stack, StackError
 from cli.stack.layout import INSTALLATION
 from connectors.settings import Endpoints, SettingsError
@@ -32,16 +30,14 @@ def live(feeds: Path | None) -> None:
     except SettingsError as error:
         raise UserError(str(error)) from None
     listed = feeds or endpoints.reference_data_folder() / "feeds.csv"
+
+    def say(line: str) -> None:
+        console.print(f"  {line}", highlight=False)
+
     try:
-        stack.up(owned=True, progress=lambda line: console.print(f"  {line}", highlight=False))
-        start_jobs(stack.endpoints, "default", console)
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("broadsheet")), "sources", "import", str(listed)],
-            env=os.environ | stack.endpoints.to_mapping(),
-            check=False,
-        )
-        if done.returncode:
-            sys.exit(done.returncode)
+        stack.up(owned=True, progress=say)
+        start_jobs(stack.endpoints, "default", say)
+        import_file(stack.endpoints, listed)
         console.print(f"Pages appear within minutes: {stack.endpoints.origin}/ (Ctrl-C ends everything)")
         while True:
             time.sleep(1)
