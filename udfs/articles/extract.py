@@ -18,7 +18,7 @@ from udfs.articles.body import body_text, is_bot_check, is_consent_notice
 from udfs.articles.canonical import Canonical, TrackingParameters, canonical_url, clean, is_home_page
 from udfs.articles.dates import instant_ms
 from udfs.articles.page import Page, decoded, read_page
-from udfs.articles.text import MAX_LEDE_CHARS, clean_line, text_of_html, without_publisher
+from udfs.articles.text import MAX_LEDE_CHARS, clean_line, folded, text_of_html, without_publisher
 
 # A page that does not call itself an article needs this much text to be taken for one, characters.
 _MIN_UNDECLARED_CHARS = 200
@@ -29,7 +29,7 @@ _MINUTE_MS = 60_000
 _ROBOTS_AGENTS = ("robots", "googlebot", "googlebot-news", "broadsheet")
 
 
-class Extraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Extraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
     """The fields of one article as read. Instants: ms UTC, None where unknown.
 
     sources: field -> json_ld, og, meta, page, entry, canonical, fetched. types: schema.org types the page claims.
@@ -59,7 +59,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sources: dict[str, str] = {}
 
 
-class Rejection(msgspec.Struct, frozen=True, kw_only=True):
+class Rejection(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """Why something is no article: a code, and what was seen."""
 
     reason: str
@@ -86,7 +86,7 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
     if not title:
         return Rejection(reason="no_title", detail=address.url)
     text, sources["body"] = body_text(page, title, json_ld.string(node.get("articleBody")))
-    wall = _wall(page, node, title, text)
+    wall = _wall(page, node, title, text, raw.entry)
     if wall:
         return Rejection(reason=wall, detail=f"{title[:200]} ({len(text)} characters)")
     language = page.language or json_ld.string(node.get("inLanguage")) or page.first("content-language", "og:locale")
@@ -191,7 +191,7 @@ def _entry_title(entry: Entry, name: str) -> str:
     return clean_line(without_publisher(clean_line(text_of_html(entry.title)), name, entry.source_name))
 
 
-def _wall(page: Page, node: json_ld.Node, title: str, text: str) -> str:
+def _wall(page: Page, node: json_ld.Node, title: str, text: str, entry: Entry | None) -> str:
     """The reason why the page is no article, or empty."""
     if is_bot_check(title, text):
         return "bot_check"
@@ -201,8 +201,9 @@ def _wall(page: Page, node: json_ld.Node, title: str, text: str) -> str:
     if text and is_consent_notice(text):
         return "consent_wall"
     if not declared and len(text) < _MIN_UNDECLARED_CHARS and not page.first("article:published_time"):
-        # Short notes exist: a heading and a sentence under it inside an article element are one.
-        return "" if text and page.headings and len(text) > 10 and page.canonical else "no_article"
+        # Short notes exist; so do "page not found" pages, whose heading is not what the feed announced.
+        announced = entry is None or folded(entry.title) == folded(title)
+        return "" if page.headings and len(text) > 10 and announced else "no_article"
     if not text and not page.first("og:description", "description") and not json_ld.string(node.get("description")):
         return "consent_wall" if page.consent_removed else "no_article"
     return ""

@@ -1,0 +1,324 @@
+"""Flink around the parse stage: Extract, Decide, Sign, Clock. State, timers, processes and counters; decides nothing.
+
+    items.raw -> Extract -> key_by(shard of the article id) -> Decide -> Sign -> articles.normalised
+                                                                          \\-> key_by(language) -> Clock -> the same
+
+Decide is the only keyed stage an article passes. 4,096 shards, not one key an article: many keys are dear (585 us for
+a get and put over 1,000 keys, docs/decisions.md), and expiry then takes one timer a shard and day. Sign is chained to
+Decide, one to one, so the versions of an article reach its language's partition in their order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pyflink.common import Row, Types
+from pyflink.datastream import KeyedProcessFunction, OutputTag, ProcessFunction, RuntimeContext
+from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
+
+from connectors.kafka_flink import quarantine_tag, to_row
+from connectors.objects import ObjectStoreError, S3Objects
+from connectors.settings import Endpoints
+from state_schemas.articles import Article, Removed, Tick
+from state_schemas.codec import (
+    DecodeError,
+    decode_record,
+    dump_state,
+    encode_record,
+    load_state,
+    pack_text,
+    pack_vector,
+)
+from state_schemas.fetching import RawItem
+from state_schemas.quarantine import quarantined
+from state_schemas.rows import ArticleRow
+from state_schemas.topics import ITEMS_RAW
+from udfs.articles.child import ExtractionChild
+from udfs.articles.encoder import Encoder, encoder_input, load_encoder
+from udfs.articles.identity import DAY_MS, Event, Reading, decide
+from udfs.articles.parse import EvidenceOf, Extractor, Parsed, Reader, Rejected, parse_raw
+from udfs.articles.policy import ArticlesPolicy
+from udfs.articles.signatures import SignaturePolicy, signature, text_hash
+
+STAGE = "parse"
+BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
+# Hex digits of the article id that name its shard: 16^3 = 4,096.
+SHARD_DIGITS = 3
+_DAY_SPREAD_MS = DAY_MS // 16**SHARD_DIGITS
+
+
+class Outgoing(msgspec.Struct, frozen=True, array_like=True):
+    """One decided record on its way to Sign. body: the plain text, which the record itself carries packed."""
+
+    record: Article | Removed
+    body: str = ""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_event: Callable[[bytes], Event] = msgspec.msgpack.Decoder(Event).decode
+_decode_outgoing = msgspec.msgpack.Decoder(Outgoing).decode
+
+
+def clock_tag() -> OutputTag:
+    """The side output of Sign: each language whose log it writes to, for the Clock."""
+    return OutputTag("clock", Types.STRING())
+
+
+def itself(language: str) -> str:
+    """The key of a language's clock."""
+    return language
+
+
+def shard_of(article: str) -> str:
+    """The key that an article's events are decided under."""
+    return article[:SHARD_DIGITS]
+
+
+class _Counters:
+    """Counters by name: each record ends in exactly one of a stage's."""
+
+    def __init__(self, context: RuntimeContext) -> None:
+        self._group = context.get_metrics_group().add_group("broadsheet").add_group(STAGE)
+        self._counters: dict[str, Any] = {}
+
+    def count(self, name: str) -> None:
+        if name not in self._counters:
+            self._counters[name] = self._group.counter(name)
+        self._counters[name].inc()
+
+
+class Extract(ProcessFunction):
+    """bytes of a RawItem -> (shard, bytes of an Event); what cannot be used to the quarantine. Stateless."""
+
+    def __init__(self, policy: ArticlesPolicy, endpoints: Endpoints, evidence: EvidenceOf | None = None) -> None:
+        self._policy = policy
+        self._endpoints = endpoints
+        self._evidence = evidence
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        folder = self._endpoints.reference_data_folder()
+        self._reader = Reader(folder, self._policy)
+        self._child = ExtractionChild(self._policy, folder)
+        self._counters = _Counters(runtime_context)
+        self._quarantine = quarantine_tag()
+        self._stored = self._evidence or _evidence_in(self._endpoints)
+
+    def close(self) -> None:
+        self._child.close()
+
+    def process_element(self, value: bytes, ctx: ProcessFunction.Context) -> Iterator[Any]:
+        now_ms = ctx.timer_service().current_processing_time()
+        try:
+            raw = decode_record(RawItem, value)
+        except DecodeError as error:
+            self._counters.count("undecodable")
+            yield self._aside(error.reason, error.detail, now_ms, value)
+            return
+        child: Extractor = self._child
+        outcome = parse_raw(raw, self._reader, child, self._stored)
+        if isinstance(outcome, Rejected):
+            self._counters.count(f"rejected_{outcome.reason}")
+            yield self._aside(outcome.reason, outcome.detail, now_ms, value, raw)
+            return
+        if outcome.aside is not None:
+            self._counters.count(f"aside_{outcome.aside.reason}")
+            yield self._aside(outcome.aside.reason, outcome.aside.detail, now_ms, value, raw)
+        yield _keyed(outcome)
+
+    def _aside(self, reason: str, detail: str, now_ms: int, value: bytes, raw: RawItem | None = None) -> Any:
+        record = quarantined(
+            ITEMS_RAW.name,
+            STAGE,
+            reason,
+            now_ms,
+            record=value,
+            subject=raw.url if raw else "",
+            detail=detail,
+            publisher=raw.origin.publisher if raw else "",
+        )
+        return self._quarantine, to_row(ITEMS_RAW.name, record)
+
+
+def _keyed(parsed: Parsed) -> tuple[str, bytes]:
+    event = parsed.event
+    article = event.article.article_id if isinstance(event, Reading) else event.article_id
+    return shard_of(article), _encode(event)
+
+
+def _evidence_in(endpoints: Endpoints) -> EvidenceOf:
+    """Reads evidence/{sha256} from the object store; the client is made when the first large body comes."""
+    stores: list[S3Objects] = []
+
+    def stored(name: str) -> bytes | None:
+        if not stores:
+            stores.append(S3Objects(endpoints))
+        try:
+            found = asyncio.run(stores[0].get(f"evidence/{name}"))
+        except ObjectStoreError:
+            return None
+        return found.data if found else None
+
+    return stored
+
+
+class Decide(KeyedProcessFunction):
+    """(shard, bytes of an Event) -> bytes of Outgoing, in order. State: article id -> ArticleRow, by shard."""
+
+    def __init__(self, policy: ArticlesPolicy) -> None:
+        self._policy = policy
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._rows = runtime_context.get_map_state(MapStateDescriptor("rows", Types.STRING(), BYTES))
+        # Whether the shard's daily timer is set; a restored shard has both.
+        self._armed = runtime_context.get_state(ValueStateDescriptor("armed", Types.BOOLEAN()))
+        self._armed_here: set[str] = set()
+        self._counters = _Counters(runtime_context)
+
+    def process_element(self, value: tuple[str, bytes], ctx: KeyedProcessFunction.Context) -> Iterator[bytes]:
+        shard, data = value
+        event = _decode_event(data)
+        now_ms = ctx.timer_service().current_processing_time()
+        article = event.article.article_id if isinstance(event, Reading) else event.article_id
+        decision = decide(load_state(ArticleRow, self._rows.get(article)), event, now_ms)
+        if decision.row is not None:
+            self._rows.put(article, dump_state(decision.row))
+        self._counters.count(decision.status)
+        body = event.body if isinstance(event, Reading) else ""
+        for record in decision.send:
+            yield _encode(Outgoing(record, body if isinstance(record, Article) else ""))
+        if shard not in self._armed_here:
+            self._armed_here.add(shard)
+            if not self._armed.value():
+                self._armed.update(True)
+                ctx.timer_service().register_processing_time_timer(_next_sweep(shard, now_ms))
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[bytes]:
+        """Once a day and shard: forget the rows that were last met more than `row_days` ago."""
+        now_ms = ctx.timer_service().current_processing_time()
+        oldest = now_ms // DAY_MS - self._policy.row_days
+        expired = []
+        for article, data in self._rows.items():
+            row = load_state(ArticleRow, data)
+            if row is None or row.met_day < oldest:
+                expired.append(article)
+        for article in expired:
+            self._rows.remove(article)
+            self._counters.count("expired")
+        ctx.timer_service().register_processing_time_timer(_next_sweep(ctx.get_current_key(), now_ms))
+        yield from ()
+
+
+def _next_sweep(shard: str, now_ms: int) -> int:
+    """The shard's own minute of the next day: 4,096 sweeps are spread over 24 h."""
+    return (now_ms // DAY_MS + 1) * DAY_MS + int(shard, 16) * _DAY_SPREAD_MS
+
+
+class Sign(ProcessFunction):
+    """bytes of Outgoing -> a row of articles.normalised, signatures filled in. Side outputs: clock, quarantine."""
+
+    def __init__(
+        self, policy: ArticlesPolicy, endpoints: Endpoints, make_encoder: Callable[[], Encoder] | None = None
+    ) -> None:
+        self._policy = policy
+        self._endpoints = endpoints
+        self._make_encoder = make_encoder
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._encoder = self._make_encoder() if self._make_encoder else _encoder_of(self._endpoints)
+        self._signatures = SignaturePolicy(min_shingles=self._policy.min_shingles)
+        # By text hash: an update that changes labels alone, or goes back to an earlier text, costs no encoding.
+        self._vectors: OrderedDict[str, bytes] = OrderedDict()
+        self._told: set[str] = set()
+        self._counters = _Counters(runtime_context)
+        self._clock = clock_tag()
+        self._quarantine = quarantine_tag()
+
+    def process_element(self, value: bytes, ctx: ProcessFunction.Context) -> Iterator[Any]:
+        outgoing = _decode_outgoing(value)
+        record = outgoing.record
+        if isinstance(record, Article):
+            try:
+                record = self._signed(record, outgoing.body)
+            except Exception as error:
+                # Without a vector the article still stands in its log; failing here would replay it for ever.
+                self._counters.count("unsigned")
+                now_ms = ctx.timer_service().current_processing_time()
+                aside = quarantined(
+                    ITEMS_RAW.name,
+                    STAGE,
+                    "sign_failed",
+                    now_ms,
+                    record=encode_record(record),
+                    subject=record.canonical_url,
+                    detail=f"{type(error).__name__}: {error}",
+                    publisher=record.publisher,
+                )
+                yield self._quarantine, to_row(ITEMS_RAW.name, aside)
+                record = msgspec.structs.replace(record, body=pack_text(outgoing.body) if outgoing.body else b"")
+        if record.language not in self._told:
+            self._told.add(record.language)
+            yield self._clock, record.language
+        yield to_row(record.language, encode_record(record))
+
+    def _signed(self, article: Article, body: str) -> Article:
+        found = signature(body, self._signatures)
+        return msgspec.structs.replace(
+            article,
+            body=pack_text(body) if body else b"",
+            content_hash=found.content_hash,
+            minhash=found.minhash,
+            embedding=self._vector(encoder_input(article.title, body or article.lede)),
+            encoder_version=self._encoder.model_version,
+        )
+
+    def _vector(self, text: str) -> bytes:
+        if not text:
+            return b""
+        key = text_hash(text)
+        known = self._vectors.get(key)
+        if known is None:
+            known = pack_vector(self._encoder.encode([text])[0])
+            self._counters.count("encoded")
+        self._vectors[key] = known
+        self._vectors.move_to_end(key)
+        while len(self._vectors) > self._policy.signatures_kept:
+            self._vectors.popitem(last=False)
+        return known
+
+
+def _encoder_of(endpoints: Endpoints) -> Encoder:
+    """The configured encoder; a relative folder is the installation's, not the worker's current one."""
+    return load_encoder(endpoints.encoder, Path(__file__).resolve().parents[2] / endpoints.encoder_folder)
+
+
+class Clock(KeyedProcessFunction):
+    """A language, whenever it is met -> one Tick a minute for its log, for ever: time goes on without news."""
+
+    def __init__(self, policy: ArticlesPolicy) -> None:
+        self._every_ms = policy.clock_ms
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._armed = runtime_context.get_state(ValueStateDescriptor("armed", Types.BOOLEAN()))
+
+    def process_element(self, value: str, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
+        if not self._armed.value():
+            self._armed.update(True)
+            self._arm(ctx)
+        yield from ()
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Row]:
+        language = ctx.get_current_key()
+        now_ms = ctx.timer_service().current_processing_time()
+        self._arm(ctx)
+        yield to_row(language, encode_record(Tick(language=language, decided_ms=now_ms)))
+
+    def _arm(self, ctx: KeyedProcessFunction.Context) -> None:
+        """The next whole minute from now: after an outage there is one tick, not one for each minute missed."""
+        timers = ctx.timer_service()
+        now_ms = timers.current_processing_time()
+        timers.register_processing_time_timer((now_ms // self._every_ms + 1) * self._every_ms)
