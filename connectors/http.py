@@ -225,17 +225,25 @@ class HttpClient:
         await self._resolver.close()
 
     async def get(
-        self, url: str, *, max_bytes: int, headers: Mapping[str, str] | None = None, before_hop: BeforeHop | None = None
+        self,
+        url: str,
+        *,
+        max_bytes: int,
+        headers: Mapping[str, str] | None = None,
+        before_hop: BeforeHop | None = None,
+        total_s: float | None = None,
+        cut: bool = False,
     ) -> Response:
         """GET, following at most `max_redirects` redirects. before_hop is awaited before every hop but the first.
 
+        total_s: instead of the policy's. cut: of a longer body the first max_bytes serve (ask for no coding then).
         Returns any answer but a followed redirect. Raises HttpRefusedError, HttpFailedError, and whatever before_hop
         raises.
         """
         at = parse(url)
         if at is None:
             raise HttpRefusedError("url_malformed", url[:200])
-        left = self._policy.total_s
+        left = total_s or self._policy.total_s
         permanent = True
         began = time.monotonic()
         for hop in range(self._policy.max_redirects + 1):
@@ -245,7 +253,7 @@ class HttpClient:
             if hop and before_hop is not None:
                 await before_hop(at)
             started = time.monotonic()
-            status, received, body = await self._hop(at, headers or {}, max_bytes, left)
+            status, received, body = await self._hop(at, headers or {}, max_bytes, left, cut)
             left -= time.monotonic() - started
             location = received.get("location", "")
             if status not in REDIRECTS or not location:
@@ -267,7 +275,7 @@ class HttpClient:
         return target, {"Host": named, "X-Forwarded-Proto": url.scheme}
 
     async def _hop(
-        self, url: URL, headers: Mapping[str, str], max_bytes: int, left_s: float
+        self, url: URL, headers: Mapping[str, str], max_bytes: int, left_s: float, cut: bool
     ) -> tuple[int, dict[str, str], bytes]:
         target, routing = self._route(url)
         try:
@@ -281,19 +289,19 @@ class HttpClient:
                     if response.status != 304:
                         response.close()
                     return response.status, received, b""
-                raw = await self._read(response, max_bytes)
+                raw = await self._read(response, max_bytes, cut)
                 coding = received.get("content-encoding", "")
                 return response.status, received, decoded(raw, coding, max_bytes) if coding else raw
         except TimeoutError:
-            raise HttpFailedError("timed_out", f"no whole answer within {self._policy.total_s:g} s") from None
+            raise HttpFailedError("timed_out", "no whole answer in time") from None
         except BodyError as error:
             raise HttpFailedError(error.reason, error.detail) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _failure(error) from None
 
-    async def _read(self, response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+    async def _read(self, response: aiohttp.ClientResponse, max_bytes: int, cut: bool) -> bytes:
         """The body as sent. Stops reading at the limit, and before it where Content-Length already says so."""
-        if (response.content_length or 0) > max_bytes:
+        if (response.content_length or 0) > max_bytes and not cut:
             response.close()
             raise too_large(0, max_bytes)
         body = bytearray()
@@ -303,6 +311,8 @@ class HttpClient:
                 body += chunk
                 if len(body) > max_bytes:
                     response.close()
+                    if cut:
+                        break
                     raise too_large(len(body), max_bytes)
                 if len(body) > self._policy.small_body_bytes and not large:
                     await self._large.acquire()
@@ -310,7 +320,7 @@ class HttpClient:
         finally:
             if large:
                 self._large.release()
-        return bytes(body)
+        return bytes(body[:max_bytes])
 
 
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:

@@ -172,12 +172,19 @@ class Producer:
                 request_timeout_ms=min(30_000, int(delivery_s * 1000)),
             )
 
+    def prepare(self, topics: Iterable[Topic]) -> None:
+        """Learn where these topics are, so that no send to them blocks. Raises BrokerUnreachableError after 20 s."""
+        with _faults(self._endpoints, "looking for topics"):
+            for topic in topics:
+                self._kafka.partitions_for(topic.name)
+
     def send(self, topic: Topic, key: str, value: bytes) -> Future[Message]:
         """Hand over one record. The future gives it with its partition and offset, or raises KafkaClientError.
 
         Blocks only for a topic's first record (its metadata). Raises KafkaClientError at once for a record over 2 MB.
         """
         sent: Future[Message] = Future()
+        sent.set_running_or_notify_cancel()  # what is on its way cannot be called back
         partition = partition_of(topic, key)
         with _faults(self._endpoints, f"writing to {topic.name} (does it exist?)"):
             waiting = self._kafka.send(topic.name, key=key.encode(), value=value, partition=partition)

@@ -1,0 +1,4 @@
+"""The fetch tier: asks publishers' servers, politely and within bounds, and answers every request once it is known.
+
+Reading order: policy, gate and robots and offsets (pure), hosts, fetching, answers, intake, service.
+"""

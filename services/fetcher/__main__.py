@@ -1,0 +1,77 @@
+"""`python -m services.fetcher`: settings from the environment, JSON lines on standard output, SIGTERM ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+
+import structlog
+from structlog.typing import Processor
+
+from connectors.settings import Endpoints, SettingsError
+from services.fetcher.policy import FetchPolicy
+from services.fetcher.service import run
+from services.fetcher.settings import FetcherSettings
+from udfs.profiles import ProfileError, policy
+
+
+def _log_as_json() -> None:
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.processors.JSONRenderer(sort_keys=False)],
+        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
+    )
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    # A broker that restarts is an expected fault: our own lines say so, without the library's tracebacks.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+
+
+async def _main(settings: FetcherSettings, endpoints: Endpoints, bounds: FetchPolicy) -> str:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    return await run(settings, endpoints, bounds, stop)
+
+
+def main() -> int:
+    """The exit status: 0 told to stop, 1 something broke (start it again), 2 a setting cannot be used."""
+    _log_as_json()
+    try:
+        endpoints = Endpoints.from_mapping(os.environ)
+        settings = FetcherSettings.from_mapping(os.environ)
+        bounds = policy(FetchPolicy, "fetcher", endpoints.profile, endpoints.reference_data_folder())
+    except (SettingsError, ProfileError, OSError) as error:
+        print(f"fetcher: {error}", file=sys.stderr)  # noqa: T201 - the one line for whoever started it
+        return 2
+    try:
+        trouble = asyncio.run(_main(settings, endpoints, bounds))
+    except OSError as error:
+        print(f"fetcher: port {settings.port}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 1 if trouble else 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A name server that does not answer holds a thread of the resolver; leaving must not wait for it.
+    os._exit(status)

@@ -1,0 +1,165 @@
+"""One request from its arrival to its end: address, floor, the host's line, robots.txt, the request itself.
+
+Decides nothing of its own: verdicts come from addresses, floors, gate, robots; records from answers. Never waits
+longer for a host than the gate's patience.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from yarl import URL
+
+from connectors.addresses import parse, url_refusal
+from connectors.http import HttpClient, HttpError, HttpRefusedError, Response
+from services.fetcher.answers import Got, host_verdict
+from services.fetcher.floors import Floors
+from services.fetcher.gate import Ended
+from services.fetcher.hosts import DeferredError, HostGates, monotonic_ms
+from services.fetcher.policy import FetchPolicy
+from services.fetcher.robots_cache import RobotsCache
+from state_schemas.fetching import FetchRequest
+
+FEED_TYPES = (
+    "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5"
+)
+PAGE_TYPES = "text/html, application/xhtml+xml;q=0.9, */*;q=0.1"
+
+
+def _name(url: URL) -> str:
+    """The host whose gate a URL belongs to."""
+    return (url.raw_host or "").lower().removesuffix(".")
+
+
+class Fetching:
+    """Asks for one fetcher. Used inside one event loop."""
+
+    def __init__(
+        self,
+        policy: FetchPolicy,
+        http: HttpClient,
+        *,
+        clock_ms: Callable[[], int] = monotonic_ms,
+        utc_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._policy = policy
+        self._http = http
+        self._clock_ms = clock_ms
+        self._utc_ms = utc_ms
+        self.hosts = HostGates(policy, clock_ms=clock_ms, utc_ms=utc_ms)
+        self._robots = RobotsCache(policy, clock_ms)
+        self._floors = Floors(policy.floors)
+
+    async def end_of(self, request: FetchRequest, *, urgent: bool) -> Got:
+        """How the request ended. Raises nothing but a cancellation, and what is our bug."""
+        try:
+            return await self._ask(request, urgent)
+        except (HttpError, DeferredError) as end:
+            return end
+
+    async def _ask(self, request: FetchRequest, urgent: bool) -> Response:
+        url = parse(request.url)
+        refusal = "url_malformed" if url is None else url_refusal(url, self._http.addresses)
+        if url is None or refusal:
+            raise HttpRefusedError(refusal or "url_malformed", request.url[:200])
+        if request.kind == "page":
+            return await self._visit(request, url, urgent)
+        wait = self._floors.wait_ms(request.feed_id, request.floor_ms, self._clock_ms())
+        if wait:
+            raise HttpRefusedError("within_floor", f"{wait} ms early")
+        # Counted from here on, or two requests for one feed could wait in line together.
+        self._floors.asked(request.feed_id, self._clock_ms())
+        try:
+            return await self._visit(request, url, urgent)
+        except HttpError:
+            raise
+        except BaseException:
+            # Deferred or given up: nothing was asked, or nobody learnt the answer.
+            self._floors.forget(request.feed_id)
+            raise
+
+    async def _visit(self, request: FetchRequest, url: URL, urgent: bool) -> Response:
+        visit = _Visit(self, url)
+        await self.hosts.enter(visit.host, urgent=urgent)
+        how: Ended = "unasked"
+        try:
+            await self._permit(url)
+            got = await self._get(request, url, visit)
+            how = host_verdict(got, self._utc_ms())
+            if isinstance(got, Exception):
+                raise got
+            return got
+        finally:
+            visit.leave(how)
+
+    async def _get(self, request: FetchRequest, url: URL, visit: _Visit) -> Response | HttpError:
+        headers = {"Accept": FEED_TYPES if request.kind == "feed" else PAGE_TYPES}
+        if request.etag:
+            headers["If-None-Match"] = request.etag
+        if request.last_modified:
+            headers["If-Modified-Since"] = request.last_modified
+        limit = self._policy.feed_bytes if request.kind == "feed" else self._policy.page_bytes
+        try:
+            return await self._http.get(str(url), max_bytes=limit, headers=headers, before_hop=visit.before_hop)
+        except HttpError as error:
+            return error
+
+    async def _permit(self, url: URL) -> None:
+        """Pass where robots.txt allows the URL. Its own request counts as a start: the next waits its turn."""
+        rules = self._robots.known(url)
+        fetched = rules is None
+        if rules is None:
+            rules = await self._robots.rules(url, self._robots_txt)
+        self.hosts.crawl_delay(_name(url), rules.crawl_delay_ms(self._policy.crawl_delay_cap_ms))
+        rules.check(url)
+        if fetched:
+            await self.hosts.again(_name(url))
+
+    async def _robots_txt(self, url: str) -> tuple[int, bytes]:
+        """The answer to a request for robots.txt; its redirects are followed without asking for further rules."""
+        host = _name(URL(url))
+        got: Got
+        try:
+            got = await self._http.get(
+                url,
+                max_bytes=self._policy.robots_bytes,
+                headers={"Accept": "text/plain, */*;q=0.5", "Accept-Encoding": "identity"},
+                total_s=self._policy.robots_total_s,
+                cut=True,
+            )
+        except HttpError as error:
+            self.hosts.learnt(host, host_verdict(error, self._utc_ms()))
+            raise
+        self.hosts.learnt(host, host_verdict(got, self._utc_ms()))
+        return got.status, got.body
+
+
+class _Visit:
+    """The hosts that one request is in flight at: its own, and those its redirects lead to."""
+
+    def __init__(self, fetching: Fetching, url: URL) -> None:
+        self._fetching = fetching
+        self.host = _name(url)
+        self._also: list[str] = []
+        self._at = self.host
+
+    async def before_hop(self, url: URL) -> None:
+        """A redirect leads to `url`: the host's line and robots.txt are asked as for a first request."""
+        host = _name(url)
+        hosts = self._fetching.hosts
+        if host == self.host or host in self._also:
+            await hosts.again(host)
+        else:
+            await hosts.enter(host, under_way=True)
+            self._also.append(host)
+        self._at = host
+        await self._fetching._permit(url)
+
+    def leave(self, how: Ended) -> None:
+        """All its hosts; only the last one asked is judged by how it ended."""
+        hosts = self._fetching.hosts
+        for host in self._also:
+            hosts.leave(host, how if host == self._at else "answered", under_way=True)
+        redirected: Ended = "unasked" if how == "unasked" else "answered"
+        hosts.leave(self.host, how if self.host == self._at else redirected)

@@ -1,0 +1,253 @@
+"""The fetcher as one process: intake thread, event loop, results, and an orderly end.
+
+`Desk` works on requests in the event loop: it decodes, has them fetched, and finishes an offset once the broker has
+the answer. `run` builds everything, waits for the word to stop, and takes it down within five seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+from aiohttp import web
+
+from connectors.http import HttpClient, HttpFailedError, Response
+from connectors.kafka import BrokerUnreachableError, Message, Partition, Producer
+from connectors.objects import S3Objects
+from connectors.settings import Endpoints
+from services.fetcher.answers import Got, feed_result, is_html, page_answer, set_aside_reason
+from services.fetcher.fetching import Fetching
+from services.fetcher.intake import Intake
+from services.fetcher.metrics import Metrics, serve
+from services.fetcher.offsets import Ticket
+from services.fetcher.outlet import Outlet, OutletError
+from services.fetcher.policy import FetchPolicy
+from services.fetcher.settings import FetcherSettings
+from state_schemas.codec import DecodeError, decode_record
+from state_schemas.fetching import Body, FetchRequest, FetchResult
+from state_schemas.topics import FEEDS_FETCHED, FETCH_REQUESTS_PRIORITY, ITEMS_RAW, QUARANTINE
+
+# The intake polls five times a second; a silence this long means that its thread hangs.
+_SILENT_S = 60.0
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    message: Message
+    ticket: Ticket
+    answered: bool = False  # its end is known: what is left is to tell the line
+
+
+class Desk:
+    """All requests that are being worked on, each in a task of its own."""
+
+    def __init__(
+        self,
+        fetching: Fetching,
+        outlet: Outlet,
+        policy: FetchPolicy,
+        metrics: Metrics,
+        *,
+        finish: Callable[[Ticket], None],
+        failed: Callable[[str], None],
+        utc_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._fetching = fetching
+        self._outlet = outlet
+        self._policy = policy
+        self._metrics = metrics
+        self._finish = finish
+        self._failed = failed
+        self._utc_ms = utc_ms
+        self._tasks: dict[asyncio.Task[None], _Work] = {}
+        self.ended = 0
+        self.ended_bytes = 0
+
+    def accept(self, message: Message, ticket: Ticket) -> None:
+        """Begin to work on one request."""
+        work = _Work(message, ticket)
+        task = asyncio.create_task(self._work(work))
+        self._tasks[task] = work
+        task.add_done_callback(self._done)
+        self._metrics.requests.labels(message.topic).inc()
+
+    async def give_up(self, partitions: set[Partition]) -> None:
+        """End the work on these partitions that has no result yet; a result that is there still goes out."""
+        await self._end([task for task, work in self._tasks.items() if work.ticket.partition in partitions])
+
+    async def drain(self, patience_s: float) -> None:
+        """Let what runs end within the patience, then end the rest."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=patience_s)
+        await self._end(list(self._tasks))
+
+    async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
+        ending = [task for task in tasks if not self._tasks[task].answered]
+        for task in ending:
+            task.cancel()
+        if ending:
+            await asyncio.wait(ending, timeout=1)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        work = self._tasks.pop(task)
+        self.ended += 1
+        self.ended_bytes += len(work.message.value)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failed(str(error))
+
+    async def _work(self, work: _Work) -> None:
+        message = work.message
+        began = time.monotonic()
+        try:
+            request = decode_record(FetchRequest, message.value)
+        except DecodeError as error:
+            work.answered = True
+            await self._set_aside(message, error.reason, detail=error.detail)
+        else:
+            got = await self._end_of(request, message)
+            work.answered = True
+            await self._answer(request, got, message)
+            self._metrics.seconds.labels(request.kind).observe(time.monotonic() - began)
+        self._finish(work.ticket)
+
+    async def _end_of(self, request: FetchRequest, message: Message) -> Got:
+        try:
+            return await self._fetching.end_of(request, urgent=message.topic == FETCH_REQUESTS_PRIORITY.name)
+        except Exception as error:
+            # Our own bug: the request is answered all the same, or a crash would meet it again for ever.
+            log.exception("fetcher_fault", url=request.url)
+            return HttpFailedError("fetcher_fault", f"{type(error).__name__}: {error}")
+
+    async def _answer(self, request: FetchRequest, got: Got, message: Message) -> None:
+        raw, content_type = b"", ""
+        if isinstance(got, Response):
+            raw, content_type = got.body, got.headers.get("content-type", "")
+            self._metrics.body_bytes.labels(request.kind).inc(len(raw))
+        html = request.kind == "page" and is_html(content_type, raw)
+        if html or request.kind == "feed":
+            body = await self._outlet.body(raw, content_type)
+        else:
+            body = Body(size=len(raw))  # what is no page is counted, not kept
+        reason = set_aside_reason(got)
+        if reason:
+            detail = getattr(got, "detail", "")
+            await self._set_aside(message, reason, request=request, detail=detail)
+        now_ms = self._utc_ms()
+        if request.kind == "feed":
+            result = feed_result(request, got, body, now_ms)
+            await self._outlet.feed_result(result, raw)
+            outcome, why = str(result.outcome), result.reason
+        else:
+            answer = page_answer(request, got, body, now_ms, self._policy, html=html)
+            if isinstance(answer, FetchResult):
+                await self._outlet.feed_result(answer)
+                outcome, why = answer.outcome, answer.reason
+            else:
+                await self._outlet.raw_item(answer, raw)
+                outcome, why = answer.kind, answer.reason
+        self._metrics.answers.labels(request.kind, outcome, why).inc()
+
+    async def _set_aside(
+        self, message: Message, reason: str, *, request: FetchRequest | None = None, detail: str = ""
+    ) -> None:
+        url = request.url if request else ""
+        await self._outlet.set_aside(
+            message.topic,
+            reason,
+            self._utc_ms(),
+            record=message.value,
+            subject=url or message.key,
+            detail=detail.encode("utf-8", "replace").decode(),
+            publisher=request.origin.publisher if request else "",
+        )
+        self._metrics.set_aside.labels(reason).inc()
+        log.info("set_aside", reason=reason, subject=url or message.key, detail=detail[:200])
+
+
+async def run(settings: FetcherSettings, endpoints: Endpoints, policy: FetchPolicy, stop: asyncio.Event) -> str:
+    """Fetch until `stop`; returns why it ended otherwise, or nothing. Raises OSError where the port is taken."""
+    loop = asyncio.get_running_loop()
+    metrics = Metrics()
+    trouble: list[str] = []
+
+    def failed(why: str) -> None:
+        trouble.append(why)
+        stop.set()
+
+    intake: Intake | None = None
+
+    def health() -> tuple[bool, dict[str, object]]:
+        joined = intake is not None and intake.joined
+        silent = time.monotonic() - intake.polled if intake is not None else 0.0
+        well = joined and intake is not None and intake.is_alive() and silent < _SILENT_S
+        return well, {
+            "status": "ok" if well else "starting" if not joined else "stuck",
+            "partitions": intake.assigned if intake is not None else 0,
+            "held": intake.held if intake is not None else 0,
+            "running": fetching.hosts.running,
+            "hosts": fetching.hosts.hosts,
+            "polled_s_ago": round(silent, 1),
+        }
+
+    http = HttpClient(policy.http(settings.ports), user_agent=settings.user_agent(), gateway=endpoints.gateway)
+    fetching = Fetching(policy, http)
+    runner: web.AppRunner | None = None
+    producer: Producer | None = None
+    try:
+        runner = await serve(settings.port, metrics, health)
+        producer = await _producer(endpoints, stop)
+        if producer is None:
+            return ""
+        desk = Desk(
+            fetching,
+            Outlet(producer, S3Objects(endpoints)),
+            policy,
+            metrics,
+            finish=lambda ticket: intake.finish(ticket) if intake is not None else None,
+            failed=failed,
+        )
+        intake = Intake(endpoints, policy, loop, desk, failed=failed, commit_failed=metrics.commits_failed.inc)
+        metrics.gauge("held", "Requests read and not yet ended", lambda: intake.held)
+        metrics.gauge("running", "Requests under way at hosts", lambda: fetching.hosts.running)
+        metrics.gauge("hosts", "Hosts held in memory", lambda: fetching.hosts.hosts)
+        intake.start()
+        log.info("started", port=settings.port, gateway=endpoints.gateway, profile=endpoints.profile)
+        await stop.wait()
+        intake.drain()
+        await desk.drain(0 if trouble else policy.stop_s)
+        intake.stop()
+        await asyncio.to_thread(intake.join, 2)
+    finally:
+        await http.close()
+        if producer is not None:
+            await asyncio.to_thread(producer.close, 0.5)
+        if runner is not None:
+            await runner.cleanup()
+    log.info("stopped", held=intake.held, trouble=trouble[:1])
+    return trouble[0] if trouble else ""
+
+
+async def _producer(endpoints: Endpoints, stop: asyncio.Event) -> Producer | None:
+    """A producer that knows its topics, so that no send blocks the loop; None when told to stop before."""
+    while not stop.is_set():
+        try:
+            producer = await asyncio.to_thread(Producer, endpoints, "broadsheet-fetcher")
+        except BrokerUnreachableError as error:
+            log.warning("broker_unreachable", detail=str(error))
+            continue
+        try:
+            await asyncio.to_thread(producer.prepare, (FEEDS_FETCHED, ITEMS_RAW, QUARANTINE))
+        except BrokerUnreachableError as error:
+            log.warning("topics_missing", detail=str(error))
+            await asyncio.to_thread(producer.close, 0)
+            continue
+        return producer
+    return None
+
+
+__all__ = ["Desk", "OutletError", "run"]
