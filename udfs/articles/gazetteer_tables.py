@@ -23,7 +23,7 @@ from udfs.articles.gazetteer import COUNTRY_ALIASES, City, cities, fold_tokens
 COMMON_ZIPF = 4.4
 # German writes every noun with a capital, so a rarer word is mistaken for a name as easily.
 COMMON_ZIPF_GERMAN = 3.3
-# Unless it is a name of a city of this many people; then only a word as common as "para" or "dabei" is meant otherwise.
+# Unless it is a name of a city of this many people; then only Latin words as common as "para" or "dabei".
 FAMOUS = 600_000
 COMMON_ZIPF_FAMOUS = 5.7
 # Countries whose second name CLDR gives in parentheses.
@@ -119,7 +119,7 @@ def _common_words(known: Iterable[City]) -> Iterator[tuple[str, str]]:
             zipf = math.log10(frequency) + 9
             if zipf < least or word in own or not (word in words or word in countries):
                 continue
-            if word not in famous or zipf >= COMMON_ZIPF_FAMOUS:
+            if word not in famous or (zipf >= COMMON_ZIPF_FAMOUS and word < "\u0250"):
                 yield language, word
 
 
