@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -62,10 +63,11 @@ class Watched:
 class Supervisor:
     """Runs one stack until it is told to end."""
 
-    def __init__(self, spec: StackSpec, given: Endpoints) -> None:
+    def __init__(self, spec: StackSpec, endpoints: Endpoints, parts: Mapping[str, Component]) -> None:
+        """`parts`: the components to run, in starting order; `endpoints`: where they will answer."""
         self._spec = spec
-        self._endpoints = spec.endpoints(given)
-        self._watched = {name: Watched(component) for name, component in components(spec, given).items()}
+        self._endpoints = endpoints
+        self._watched = {name: Watched(component) for name, component in parts.items()}
         self._ending = False
         self._began = time.monotonic()
         self._ready_after_s: float | None = None
@@ -95,8 +97,12 @@ class Supervisor:
             self._end_all()
         return 1 if self._failure else 0
 
-    def _on_signal(self, number: int, _frame: object) -> None:
+    def end(self) -> None:
+        """Make `run` end everything and return."""
         self._ending = True
+
+    def _on_signal(self, number: int, _frame: object) -> None:
+        self.end()
 
     def _step(self) -> None:
         own = {watched.child.pid for watched in self._watched.values() if watched.child is not None}
@@ -219,8 +225,9 @@ class Supervisor:
     def _end_all(self) -> None:
         log.info("ending")
         # What writes ends before what it writes to: Flink and services first, then the broker and the store.
-        for names in (("fetcher", "origin", "taskmanager", "jobmanager"), ("kafka", "s3")):
-            group = [self._watched[name] for name in names if name in self._watched]
+        stores = ("kafka", "s3")
+        for last in (False, True):
+            group = [watched for name, watched in self._watched.items() if (name in stores) == last]
             processes = []
             for watched in group:
                 running = watched.identity.process() if watched.identity else None
@@ -297,7 +304,8 @@ def main(folder: Path) -> int:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     os.environ.pop(MARK, None)
     try:
-        return Supervisor(spec, Endpoints.from_mapping(os.environ)).run()
+        given = Endpoints.from_mapping(os.environ)
+        return Supervisor(spec, spec.endpoints(given), components(spec, given)).run()
     except NotInstalledError as error:
         log.error("%s", error)
         spec.status_file.write_text(json.dumps({"failure": str(error), "components": {}}))
