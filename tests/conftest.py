@@ -9,39 +9,28 @@ where a test serves what it wants fetched.
 from __future__ import annotations
 
 import contextlib
-import socket
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from cli.stack import COMPONENTS, Ports, Stack
+from cli.stack import COMPONENTS, Ports, Stack, free_ports
+from cli.stack.control import FIRST_FREE
 from connectors.settings import Endpoints
-
-# Below the range from which the kernel hands out ports (32768), away from the defaults of a user's stack.
-FIRST_PORT, LAST_PORT, STEP = 21_000, 31_000, 20
-
-
-def _free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
 
 
 @pytest.fixture(scope="session")
 def port_base() -> Callable[[], int]:
-    """Gives the first of twenty free ports at each call, never the same twice."""
-    bases = iter(range(FIRST_PORT, LAST_PORT, STEP))
+    """Gives the first of ten free ports at each call, never the same twice in a run."""
+    # Two runs at the same time would find the same ports free: each begins elsewhere.
+    first = FIRST_FREE + os.getpid() % 100 * 100
 
     def take() -> int:
-        for base in bases:
-            if all(_free(port) for port in range(base, base + STEP)):
-                return base
-        raise RuntimeError(f"no twenty free ports between {FIRST_PORT} and {LAST_PORT}")
+        nonlocal first
+        ports, spare = free_ports(first)
+        first = spare + 3
+        return ports.kafka
 
     return take
 
@@ -57,12 +46,12 @@ def make_stack(
     made: list[Stack] = []
 
     def make(*components: str, profile: str = "demo", gateway: bool = False, slots: int = 8) -> Stack:
-        base = port_base()
+        ports = Ports.from_base(port_base())
         one = Stack(
             tmp_path_factory.mktemp("stack"),
-            Ports.from_base(base),
+            ports,
             profile,
-            gateway=f"127.0.0.1:{base + STEP - 1}" if gateway else "",
+            gateway=f"127.0.0.1:{ports.origin + 1}" if gateway else "",
             slots=slots,
             given=Endpoints(),
         )

@@ -7,7 +7,7 @@ supervisor.py (the process that keeps it running), control.py (`Stack`), command
 from __future__ import annotations
 
 from cli.stack.commands import stack
-from cli.stack.control import DEFAULT_FOLDER, ComponentStatus, Stack, StackError, StackStatus
+from cli.stack.control import DEFAULT_FOLDER, ComponentStatus, Stack, StackError, StackStatus, free_ports
 from cli.stack.layout import COMPONENTS, Ports
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "Stack",
     "StackError",
     "StackStatus",
+    "free_ports",
     "stack",
 ]

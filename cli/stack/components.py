@@ -248,7 +248,7 @@ def flink_settings(spec: StackSpec, endpoints: Endpoints) -> str:
         flink_rpc_port=spec.ports.flink_rpc,
         flink_rest_port=spec.ports.flink_rest,
         slots=spec.slots,
-        managed_memory=spec.managed_memory,
+        state_memory=spec.state_memory,
         bucket=endpoints.s3_bucket,
         s3_endpoint=endpoints.s3_endpoint,
         s3_access_key=endpoints.s3_access_key,

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from connectors.settings import Endpoints
 DEFAULT_FOLDER = INSTALLATION / "run"
 # Ends of all components one after the other at their longest, with room.
 DOWN_PATIENCE_S = 90.0
+# Above the default ports, below the range from which the kernel hands out ports to clients (32768 on).
+FIRST_FREE, LAST_FREE = 21_000, 32_000
 
 
 class StackError(Exception):
@@ -85,7 +87,7 @@ class Stack:
         *,
         gateway: str = "",
         slots: int = 8,
-        managed_memory: str = "256m",
+        state_memory: str = "256m",
         metrics: bool = False,
         given: Endpoints | None = None,
     ) -> None:
@@ -96,7 +98,7 @@ class Stack:
             profile=profile,
             gateway=gateway,
             slots=slots,
-            managed_memory=managed_memory,
+            state_memory=state_memory,
             metrics=metrics,
         )
         # Held while it runs: the supervisor is a child of the process that brought it up.
@@ -147,7 +149,7 @@ class Stack:
         # A supervisor that was killed leaves its components running: they are ours to end.
         self._end_remains()
         for name, port in spec.ports.of(spec.components).items():
-            if not _free(port):
+            if not port_free(port):
                 option = name.replace("_", "-")
                 raise StackError(
                     f"port {port} ({name.replace('_', ' ')}) is taken: "
@@ -322,7 +324,21 @@ def _what(command: list[str]) -> str:
     return Path(command[0]).name if command else "?"
 
 
-def _free(port: int) -> bool:
+def free_ports(first: int = FIRST_FREE, spare: int = 3) -> tuple[Ports, int]:
+    """A run of free ports at or above `first`: those of a stack, and the first of `spare` more behind them.
+
+    For the demo and the tests, which choose no ports themselves and run beside a stack that a user has up.
+    Raises StackError when there are none below the range from which the kernel hands out ports.
+    """
+    count = len(fields(Ports))
+    for base in range(first, LAST_FREE, count + spare):
+        if all(port_free(port) for port in range(base, base + count + spare)):
+            return Ports.from_base(base), base + count
+    raise StackError(f"no {count + spare} free ports between {first} and {LAST_FREE}")
+
+
+def port_free(port: int) -> bool:
+    """Whether a server could listen there on 127.0.0.1."""
     with socket.socket() as probe:
         # As servers do: a port whose last connections are still closing counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -65,7 +65,7 @@ class StackSpec:
     components: tuple[str, ...] = COMPONENTS
     profile: str = "default"
     slots: int = 8
-    managed_memory: str = "256m"
+    state_memory: str = "256m"
     gateway: str = ""
     metrics: bool = False
     # The stack ends when this process does (its id and its start, seconds since 1970); 0: it lives by itself.

@@ -256,7 +256,7 @@ class Supervisor:
         """Copy and cut: the writer has the file open for appending, so it goes on at the new end."""
         path = self._spec.log_file(name)
         try:
-            if path.stat().st_size <= LOG_LIMIT_BYTES:
+            if not path.exists() or path.stat().st_size <= LOG_LIMIT_BYTES:
                 return
             older = path.with_suffix(".log.1")
             older.write_bytes(path.read_bytes())
