@@ -20,6 +20,8 @@ from udfs.articles.text import clean_text, folded, text_of_element, text_of_html
 _SHORT_CHARS = 250
 # A line this long that comes twice is an echo of the extractor or of the page; shorter ones may be a refrain.
 _ECHO_CHARS = 40
+# A longer paragraph that mentions cookies is about them.
+_NOTICE_CHARS = 600
 
 # What only consent notices say, by language; matched in case-folded text. One of these condemns a short paragraph.
 _CONSENT = re.compile(
@@ -38,6 +40,12 @@ _CONSENT = re.compile(
     r"|vi (?:och våra|og våre|og vores) partner|använder cookies|bruker (?:informasjonskapsler|cookies)|bruger cookies"
     r"|мы используем (?:файлы )?cookie|использует (?:файлы )?cookie"
     r"|クッキー(?:を|の)使用|cookieを使用|使用cookie|쿠키를 사용",
+    re.IGNORECASE,
+)
+# A word of each of these: a text without any is not searched line by line.
+_CONSENT_HINT = re.compile(
+    "cookie|partner|legitimate interest|consent|privacy|gerät|tracking|datenschutz|gérer|dispositivo|socios|parceiros"
+    "|çerez|informasjonskapsler|クッキー|쿠키",
     re.IGNORECASE,
 )
 # Pages that stand in an article's place.
@@ -76,6 +84,8 @@ def body_text(page: Page, title: str, article_body: str) -> tuple[str, str]:
 
 def is_consent_notice(text: str) -> bool:
     """Whether a text, as a whole, asks for consent: most of its paragraphs do, by length."""
+    if not _CONSENT_HINT.search(text):
+        return False
     lines = [line for line in text.split("\n") if line]
     consent = sum(len(line) for line in lines if _CONSENT.search(line))
     return bool(lines) and consent * 2 > sum(map(len, lines))
@@ -91,9 +101,11 @@ def _tidy(text: str, title: str) -> str:
     kept: list[str] = []
     seen: set[str] = set()
     heading = folded(title)
-    for number, line in enumerate(clean_text(text).split("\n")):
+    text = clean_text(text)
+    suspect = bool(_CONSENT_HINT.search(text))
+    for number, line in enumerate(text.split("\n")):
         line = line.removeprefix("- ").strip()
-        if not line or (len(line) < 2_000 and _CONSENT.search(line) and len(line) < 600):
+        if not line or (suspect and len(line) < _NOTICE_CHARS and _CONSENT.search(line)):
             continue
         same = folded(line)
         if (number < 3 and same == heading) or (kept and line == kept[-1]):

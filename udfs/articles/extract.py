@@ -97,7 +97,7 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
         title=title,
         lede=_lede(page, node, title, text, raw.entry, sources),
         body=text,
-        authors=_authors(page, node, house, raw.entry, sources),
+        authors=_authors(page, _stated_author(node, nodes), house, raw.entry, sources),
         image=_image(page, node, fetched, raw.entry, sources),
         section=_section(page, node, sources),
         keywords=_keywords(page, node, raw.entry, sources),
@@ -238,11 +238,18 @@ def _shortened(text: str, limit: int = 600) -> str:
     return line[:limit].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
+def _stated_author(node: json_ld.Node, nodes: list[json_ld.Node]) -> object:
+    """The author in JSON-LD. Where a common CMS plug-in describes a page and a person, the person wrote the page."""
+    if node:
+        return json_ld.resolved(node.get("author") or node.get("creator"), nodes)
+    return [entry for entry in nodes if "Person" in json_ld.types(entry)]
+
+
 def _authors(
-    page: Page, node: json_ld.Node, house: tuple[str, ...], entry: Entry | None, sources: dict[str, str]
+    page: Page, stated: object, house: tuple[str, ...], entry: Entry | None, sources: dict[str, str]
 ) -> tuple[str, ...]:
     for found, source in (
-        (authors.from_json_ld(node.get("author") or node.get("creator"), house), "json_ld"),
+        (authors.from_json_ld(stated, house), "json_ld"),
         (authors.names(page.meta.get("author", []), house), "meta"),
         (authors.names(page.meta.get("article:author", []), house), "og"),
         (authors.names(page.meta.get("parsely-author", []) or page.meta.get("dc.creator", []), house), "meta"),

@@ -61,6 +61,16 @@ def article_node(found: Iterable[Node]) -> Node | None:
     return best[1] if best else None
 
 
+def resolved(value: Any, found: Iterable[Node]) -> Any:
+    """`value` with each bare reference (`{"@id": ...}`) replaced by the node it names, where the page has it."""
+    if isinstance(value, list):
+        found = list(found)
+        return [resolved(entry, found) for entry in value]
+    if isinstance(value, dict) and "name" not in value and isinstance(value.get("@id"), str):
+        return next((node for node in found if node.get("@id") == value["@id"] and "name" in node), value)
+    return value
+
+
 def types(node: Node) -> tuple[str, ...]:
     """The node's types without namespace: "http://schema.org/NewsArticle" is NewsArticle."""
     value = node.get("@type", node.get("type"))

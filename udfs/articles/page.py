@@ -34,7 +34,9 @@ _CONSENT_NAMES = re.compile(
     r"|usercentrics\w{0,8}|cookiebot\w{0,8}|sp_message\w{0,12}|truste\w{0,8}|cybot\w{0,12}|borlabs\w{0,8})(?:$|[\s_-])",
     re.IGNORECASE,
 )
-_NEVER_CONSENT = frozenset({"html", "body", "main", "article", "head", "script", "style", "link", "meta"})
+# What any of them contains; most names contain none, and this is the cheaper search.
+_CONSENT_HINT = re.compile("cmp|consent|cookie|gdpr|didomi|onetrust|usercentrics|sp_message|truste|cybot|borlabs", re.I)
+_CONSENT_TAGS = ("div", "section", "aside", "dialog", "form", "footer", "header", "p", "span", "ul", "iframe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +163,9 @@ def _after_content(element: html.HtmlElement) -> bool:
 def _remove_consent(tree: html.HtmlElement) -> bool:
     """Take consent notices out of the tree: they are often the longest text on a page. True if there was one."""
     found = []
-    for element in tree.iter():
-        if not isinstance(element.tag, str) or element.tag in _NEVER_CONSENT:
-            continue
+    for element in tree.iter(*_CONSENT_TAGS):
         names = f"{element.get('id') or ''} {element.get('class') or ''}"
-        if len(names) < 4 or len(names) > 2_000 or not _CONSENT_NAMES.search(names):
+        if len(names) > 2_000 or not _CONSENT_HINT.search(names) or not _CONSENT_NAMES.search(names):
             continue
         # A wrapper around the whole page may carry such a class too ("has-cookie-notice").
         if next(element.iter("article", "main", "h1"), None) is None:

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from urllib.parse import unquote, urlsplit
 
+from udfs.sections import SECTION_IDS
+
 # What a word says by where it stands. A section name is meant as one; keywords name whatever occurs in the text.
 _WEIGHTS = {"section": 3.0, "path": 2.0, "keyword": 1.0, "category": 1.5}
 # A second topic must have this share of the first's weight.
@@ -38,7 +40,7 @@ def topics(
         _count(weights, section_of(segment, language), _WEIGHTS["path"] / (place + 1))
     for keyword in list(keywords)[:8]:
         _count(weights, section_of(keyword, language), _WEIGHTS["keyword"])
-    if category:
+    if category in SECTION_IDS[1:]:  # all but "top": a place on a front page is no topic
         weights[category] += _WEIGHTS["category"]
     if not weights:
         return ()
