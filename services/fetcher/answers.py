@@ -43,7 +43,11 @@ SET_ASIDE = frozenset(
 # Failures that say the host, not the page, is in trouble.
 HOST_FAULTS = frozenset({"timed_out", "dns_failed", "connect_failed", "tls_failed", "connection_lost"})
 
-_HTML = re.compile(rb"<!doctype\s+html|<html[\s>]|<head[\s>]|<body[\s>]|<title[\s>]", re.IGNORECASE)
+# As browsers sniff (WHATWG MIME Sniffing, 7.1): a first tag of HTML, after space, an XML declaration and comments.
+_HTML = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|script)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
 _VAGUE_TYPES = frozenset(
     {"", "text/plain", "application/octet-stream", "text/xml", "application/xml", "unknown/unknown"}
 )
@@ -54,14 +58,15 @@ def is_html(content_type: str, body: bytes) -> bool:
     kind = content_type.partition(";")[0].strip().lower()
     if kind in ("text/html", "application/xhtml+xml"):
         return True
-    return kind in _VAGUE_TYPES and _HTML.search(body[:1024]) is not None
+    return kind in _VAGUE_TYPES and _HTML.match(body[:1024]) is not None
 
 
 def host_verdict(got: Got, received_ms: int) -> Ended:
     """What the end of a request says of the host that was asked last."""
     if isinstance(got, Response):
-        if got.status in (429, 503):
-            return Throttled(_retry_after(got, received_ms))
+        wait = _retry_after(got, received_ms)
+        if got.status == 429 or (got.status == 503 and wait is not None):
+            return Throttled(wait)
         return "failed" if got.status >= 500 else "answered"
     if isinstance(got, HttpError):
         return "failed" if got.reason in HOST_FAULTS else "answered"

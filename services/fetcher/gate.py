@@ -63,7 +63,7 @@ Verdict = Start | Wait | Defer
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """The host answered 429 or 503. retry_after_ms: as it said, else None."""
+    """The host asks to be left alone: 429, or 503 with a Retry-After. retry_after_ms: as it said, else None."""
 
     retry_after_ms: int | None = None
 

@@ -1,0 +1,216 @@
+"""The desk: each request ends in one answer and one finished offset, whatever happens to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from connectors.http import HttpFailedError, HttpRefusedError, Response
+from connectors.kafka import Message
+from services.fetcher import outlet as outlet_module
+from services.fetcher.answers import Got
+from services.fetcher.hosts import DeferredError
+from services.fetcher.metrics import Metrics
+from services.fetcher.offsets import Ticket
+from services.fetcher.outlet import Outlet
+from services.fetcher.policy import FetchPolicy
+from services.fetcher.service import Desk
+from state_schemas.codec import decode_record, encode_record, unpack_bytes
+from state_schemas.fetching import Entry, FetchRequest, FetchResult, RawItem
+from state_schemas.quarantine import Quarantined
+from state_schemas.sources import Origin
+from state_schemas.topics import FEEDS_FETCHED, FETCH_REQUESTS, FETCH_REQUESTS_PRIORITY, ITEMS_RAW, QUARANTINE
+from tests.contracts.memory_kafka import MemoryKafka
+from tests.contracts.memory_objects import MemoryObjects
+
+NOW = 1_796_000_000_000
+URL = "http://news.example/x"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outlet_module, "_RETRY_S", (0.001,))
+
+
+def request(kind: str) -> FetchRequest:
+    return FetchRequest(
+        request_id="r1",
+        kind=kind,  # type: ignore[arg-type]
+        url=URL,
+        host="news.example",
+        feed_id="f1",
+        origin=Origin(publisher="p1"),
+        requested_ms=1,
+        entry=Entry(identity="e1", title="Ferry") if kind == "page" else None,
+    )
+
+
+class Asked:
+    """Stands for Fetching: each request ends as told, or never."""
+
+    def __init__(self, end: Got | BaseException | None) -> None:
+        self.end = end
+        self.urgent: list[bool] = []
+        self.given_up = 0
+
+    async def end_of(self, request: FetchRequest, *, urgent: bool) -> Got:
+        self.urgent.append(urgent)
+        if self.end is None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.given_up += 1
+        if isinstance(self.end, BaseException) and not isinstance(
+            self.end, HttpFailedError | HttpRefusedError | DeferredError
+        ):
+            raise self.end
+        assert self.end is not None
+        return self.end  # type: ignore[return-value]
+
+
+class Office:
+    """A desk with fakes around it."""
+
+    def __init__(self, end: Got | BaseException | None) -> None:
+        self.asked = Asked(end)
+        self.kafka = MemoryKafka()
+        self.finished: list[int] = []
+        self.failed: list[str] = []
+
+    def desk(self) -> Desk:
+        return Desk(
+            self.asked,  # type: ignore[arg-type]
+            Outlet(self.kafka, MemoryObjects()),
+            FetchPolicy(),
+            Metrics(),
+            finish=lambda ticket: self.finished.append(ticket.offset),
+            failed=self.failed.append,
+            utc_ms=lambda: NOW,
+        )
+
+    def work(self, value: bytes, topic: str = FETCH_REQUESTS.name) -> None:
+        async def main() -> None:
+            desk = self.desk()
+            desk.accept(Message(3, 17, NOW, "news.example", value, topic), Ticket((topic, 3), 17, 0))
+            await desk.drain(5)
+            assert (desk.ended, desk.ended_bytes) == (1, len(value))
+
+        asyncio.run(main())
+
+    def read(self, topic: Any, kind: Callable[..., Any]) -> list[Any]:
+        return [decode_record(kind, message.value) for message in self.kafka.read_all(topic)]  # type: ignore[arg-type]
+
+
+def test_a_feed_goes_to_feeds_fetched() -> None:
+    office = Office(Response(URL, URL, 200, {"content-type": "text/xml"}, b"<rss/>"))
+    office.work(encode_record(request("feed")))
+    (result,) = office.read(FEEDS_FETCHED, FetchResult)
+    assert (result.outcome, unpack_bytes(result.body.zstd)) == ("fetched", b"<rss/>")
+    assert office.finished == [17]
+    assert office.asked.urgent == [False]
+
+
+def test_a_page_goes_to_items_raw_and_the_priority_topic_is_urgent() -> None:
+    office = Office(Response(URL, URL, 200, {"content-type": "text/html"}, b"<html>x"))
+    office.work(encode_record(request("page")), FETCH_REQUESTS_PRIORITY.name)
+    (item,) = office.read(ITEMS_RAW, RawItem)
+    assert (item.kind, unpack_bytes(item.body.zstd)) == ("page", b"<html>x")
+    assert office.asked.urgent == [True]
+    assert office.finished == [17]
+
+
+def test_what_is_no_page_leaves_its_entry() -> None:
+    office = Office(Response(URL, URL, 200, {"content-type": "application/pdf"}, b"%PDF"))
+    office.work(encode_record(request("page")))
+    (item,) = office.read(ITEMS_RAW, RawItem)
+    assert (item.kind, item.reason, item.body, item.detail) == ("entry", "not_html", None, "application/pdf")
+
+
+def test_a_deferred_page_is_handed_back() -> None:
+    office = Office(DeferredError("host_busy", NOW + 31_000))
+    office.work(encode_record(request("page")))
+    (result,) = office.read(FEEDS_FETCHED, FetchResult)
+    assert (result.outcome, result.kind, result.not_before_ms) == ("deferred", "page", NOW + 31_000)
+    assert result.request == request("page")
+    assert office.read(ITEMS_RAW, RawItem) == []
+
+
+@pytest.mark.parametrize("kind", ["feed", "page"])
+def test_the_hostile_is_answered_and_set_aside(kind: str) -> None:
+    office = Office(HttpRefusedError("private_address", "news.example has the address 10.0.0.8"))
+    office.work(encode_record(request(kind)))
+    (aside,) = office.read(QUARANTINE, Quarantined)
+    assert (aside.stage, aside.reason, aside.subject, aside.publisher) == ("fetcher", "private_address", URL, "p1")
+    answers = office.read(FEEDS_FETCHED, FetchResult) + office.read(ITEMS_RAW, RawItem)
+    assert [answer.reason for answer in answers] == ["private_address"]
+    assert office.finished == [17]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"), [(b"junk", "record_undecodable"), (b"{}", "record_invalid"), (b"", "record_undecodable")]
+)
+def test_what_is_no_request_is_set_aside_and_finished(value: bytes, reason: str) -> None:
+    office = Office(None)
+    office.work(value)
+    (aside,) = office.read(QUARANTINE, Quarantined)
+    assert (aside.topic, aside.reason, aside.record) == (FETCH_REQUESTS.name, reason, value)
+    assert office.finished == [17]
+
+
+def test_our_own_bug_is_answered_too() -> None:
+    office = Office(KeyError("oops"))
+    office.work(encode_record(request("page")))
+    (item,) = office.read(ITEMS_RAW, RawItem)
+    assert (item.kind, item.reason) == ("entry", "fetcher_fault")
+    assert [aside.reason for aside in office.read(QUARANTINE, Quarantined)] == ["fetcher_fault"]
+    assert office.finished == [17]
+
+
+def test_an_offset_is_finished_only_when_the_broker_has_the_answer() -> None:
+    office = Office(HttpFailedError("timed_out"))
+    office.kafka.away = True
+
+    async def main() -> None:
+        desk = office.desk()
+        value = encode_record(request("feed"))
+        desk.accept(
+            Message(0, 1, NOW, "news.example", value, FETCH_REQUESTS.name), Ticket((FETCH_REQUESTS.name, 0), 1, 0)
+        )
+        await asyncio.sleep(0.005)
+        assert office.finished == []
+        office.kafka.away = False
+        await desk.drain(5)
+
+    asyncio.run(main())
+    assert office.finished == [1]
+
+
+def test_a_broken_producer_ends_the_process_and_finishes_nothing() -> None:
+    office = Office(HttpFailedError("timed_out"))
+    office.kafka.away = True
+    office.work(encode_record(request("feed")))
+    assert office.finished == []
+    assert len(office.failed) == 1
+
+
+def test_what_is_given_up_is_neither_answered_nor_finished() -> None:
+    office = Office(None)
+
+    async def main() -> None:
+        desk = office.desk()
+        value = encode_record(request("feed"))
+        for partition in (0, 1):
+            place = (FETCH_REQUESTS.name, partition)
+            desk.accept(Message(partition, 1, NOW, "h", value, FETCH_REQUESTS.name), Ticket(place, 1, 0))
+        await asyncio.sleep(0)
+        await desk.give_up({(FETCH_REQUESTS.name, 0)})
+        assert office.asked.given_up == 1
+        await desk.drain(0)
+        assert office.asked.given_up == 2
+
+    asyncio.run(main())
+    assert office.finished == []
+    assert office.read(FEEDS_FETCHED, FetchResult) == []

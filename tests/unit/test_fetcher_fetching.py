@@ -1,0 +1,298 @@
+"""One request from arrival to end, against real servers behind a gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from connectors.http import HttpClient, HttpError, HttpFailedError, HttpRefusedError, Response
+from services.fetcher.answers import Got
+from services.fetcher.fetching import Fetching
+from services.fetcher.hosts import DeferredError
+from services.fetcher.policy import FetchPolicy
+from state_schemas.fetching import FetchRequest
+from state_schemas.sources import Origin
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+# Seconds become milliseconds; the ratios stay.
+QUICK = {"host_gap_ms": 5, "patience_ms": 2_000, "read_s": 0.3, "total_s": 0.6, "robots_total_s": 0.3}
+
+
+class World:
+    """Hosts behind one gateway; `asked` has every request as host and path."""
+
+    def __init__(self, **hosts: Handler) -> None:
+        self.hosts = {f"{name}.example": handler for name, handler in hosts.items()}
+        self.asked: list[str] = []
+
+    async def __call__(self, request: web.Request) -> web.StreamResponse:
+        host = request.headers["Host"]
+        self.asked.append(host.removesuffix(".example") + request.path_qs)
+        return await self.hosts[host](request)
+
+    @asynccontextmanager
+    async def fetching(self, **bounds: Any) -> AsyncIterator[Fetching]:
+        runner = web.ServerRunner(web.Server(self), shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        policy = FetchPolicy(**{**QUICK, **bounds})
+        http = HttpClient(
+            policy.http((80, 443)), user_agent="Broadsheet/test", gateway=f"127.0.0.1:{runner.addresses[0][1]}"
+        )
+        try:
+            yield Fetching(policy, http)
+        finally:
+            await http.close()
+            await runner.cleanup()
+
+    def ends(self, *requests: FetchRequest, urgent: bool = False, **bounds: Any) -> list[Got]:
+        """How each request ended, one after the other."""
+
+        async def main() -> list[Got]:
+            async with self.fetching(**bounds) as fetching:
+                return [await fetching.end_of(each, urgent=urgent) for each in requests]
+
+        return asyncio.run(main())
+
+
+def feed(url: str, **more: Any) -> FetchRequest:
+    return asking("feed", url, **more)
+
+
+def asking(kind: str, url: str, **more: Any) -> FetchRequest:
+    host = url.split("/")[2]
+    fields: dict[str, Any] = {"feed_id": url, **more}
+    return FetchRequest(
+        request_id="r",
+        kind=kind,
+        url=url,
+        host=host,
+        origin=Origin(publisher="p"),
+        requested_ms=0,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def page(url: str, **more: Any) -> FetchRequest:
+    return asking("page", url, **more)
+
+
+def site(robots: str | int = 404, pages: dict[str, web.Response] | None = None) -> Handler:
+    """A host whose pages are the same at every request."""
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return web.Response(status=robots) if isinstance(robots, int) else web.Response(text=robots)
+        found = (pages or {}).get(request.path)
+        if found is None:
+            return web.Response(body=b"<rss/>", content_type="application/rss+xml")
+        return web.Response(status=found.status, headers=found.headers, body=found.body)
+
+    return handler
+
+
+def redirect(to: str, status: int = 302) -> web.Response:
+    return web.Response(status=status, headers={"Location": to})
+
+
+def reason(got: Got) -> str:
+    assert isinstance(got, HttpError | DeferredError), got
+    return got.reason
+
+
+def test_robots_first_then_the_feed() -> None:
+    world = World(news=site("User-agent: *\nDisallow: /private"))
+    got, private = world.ends(feed("http://news.example/feed"), page("http://news.example/private/x"))
+    assert isinstance(got, Response)
+    assert got.body == b"<rss/>"
+    assert reason(private) == "robots_disallowed"
+    assert world.asked == ["news/robots.txt", "news/feed"]
+
+
+def test_validators_are_sent_as_they_came() -> None:
+    seen: dict[str, str] = {}
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        if request.path != "/robots.txt":
+            seen.update(request.headers)
+        return web.Response(status=304 if request.path != "/robots.txt" else 404)
+
+    world = World(news=handler)
+    (got,) = world.ends(feed("http://news.example/feed", etag='W/"1"', last_modified="yesterday, or so"))
+    assert isinstance(got, Response)
+    assert got.status == 304
+    assert (seen["If-None-Match"], seen["If-Modified-Since"]) == ('W/"1"', "yesterday, or so")
+
+
+@pytest.mark.parametrize("robots", [500, 503, 429])
+def test_nothing_is_fetched_while_robots_cannot_be_had(robots: int) -> None:
+    world = World(news=site(robots))
+    ends = world.ends(page("http://news.example/a"), feed("http://news.example/feed"))
+    assert reason(ends[0]) == "robots_unreachable"
+    assert reason(ends[1]) == ("breaker_open" if robots == 429 else "robots_unreachable")
+    assert world.asked == ["news/robots.txt"]
+
+
+def test_a_host_that_never_answers_is_timed_out_for_robots_too() -> None:
+    async def silent(_: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(5)
+        return web.Response()
+
+    (end,) = World(news=silent).ends(feed("http://news.example/feed"))
+    assert isinstance(end, HttpFailedError)
+    assert end.reason == "timed_out"
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("http://127.0.0.1/feed", "private_address"),
+        ("http://[::1]/feed", "private_address"),
+        ("ftp://news.example/feed", "scheme_refused"),
+        ("http://u:p@news.example/feed", "credentials_in_url"),
+        ("http://news.example:port/", "url_malformed"),
+        ("http://8.8.8.8/", "address_literal"),
+    ],
+)
+def test_what_may_not_be_asked_is_refused_before_any_request(url: str, why: str) -> None:
+    world = World()
+    (end,) = world.ends(feed(url))
+    assert isinstance(end, HttpRefusedError)
+    assert end.reason == why
+    assert world.asked == []
+
+
+def test_a_redirect_meets_the_rules_of_the_host_it_leads_to() -> None:
+    world = World(
+        old=site(pages={"/p": redirect("https://social.example/p"), "/q": redirect("http://open.example/q")}),
+        social=site("User-agent: *\nDisallow: /"),
+        open=site(),
+    )
+    ends = world.ends(page("http://old.example/p"), page("http://old.example/q"))
+    assert reason(ends[0]) == "robots_disallowed"
+    assert isinstance(ends[1], Response)
+    assert ends[1].final_url == "http://open.example/q"
+    assert world.asked == ["old/robots.txt", "old/p", "social/robots.txt", "old/q", "open/robots.txt", "open/q"]
+
+
+def test_a_redirect_within_the_host_meets_its_rules() -> None:
+    world = World(news=site("User-agent: *\nDisallow: /private", {"/a": redirect("/private/b")}))
+    (end,) = world.ends(page("http://news.example/a"))
+    assert reason(end) == "robots_disallowed"
+    assert world.asked == ["news/robots.txt", "news/a"]
+
+
+def test_rules_reached_by_a_redirect_bind_the_host_that_was_asked() -> None:
+    async def old(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return redirect("http://new.example/robots.txt?from=old", 301)
+        return web.Response(body=b"<rss/>")
+
+    async def new(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return web.Response(text="User-agent: *\nDisallow: /x" if "from" in request.query else "")
+        return web.Response(body=b"<rss/>")
+
+    world = World(old=old, new=new)
+    ends = world.ends(page("http://old.example/x"), page("http://new.example/x"))
+    assert reason(ends[0]) == "robots_disallowed"
+    assert isinstance(ends[1], Response)
+    assert world.asked == ["old/robots.txt", "new/robots.txt?from=old", "new/robots.txt", "new/x"]
+
+
+def test_a_feed_is_not_asked_again_within_its_floor_and_others_are() -> None:
+    world = World(news=site())
+    ends = world.ends(
+        feed("http://news.example/feed", floor_ms=60_000),
+        feed("http://news.example/feed", floor_ms=60_000),
+        feed("http://news.example/other", floor_ms=60_000),
+        feed("http://news.example/feed", floor_ms=0),
+    )
+    assert reason(ends[1]) == "within_floor"
+    assert [isinstance(end, Response) for end in ends] == [True, False, True, True]
+
+
+def test_a_deferred_feed_may_come_again_before_its_floor() -> None:
+    world = World(news=site(pages={"/a": web.Response(status=503, headers={"Retry-After": "3"})}))
+    ends = world.ends(
+        page("http://news.example/a"),
+        feed("http://news.example/feed", floor_ms=60_000),
+        feed("http://news.example/feed", floor_ms=60_000),
+    )
+    assert [reason(end) for end in ends[1:]] == ["retry_after", "retry_after"]
+
+
+def test_retry_after_is_honoured_by_all_requests_of_the_host_alone() -> None:
+    world = World(news=site(pages={"/a": web.Response(status=429, headers={"Retry-After": "3600"})}), other=site())
+    ends = world.ends(page("http://news.example/a"), page("http://news.example/b"), page("http://other.example/b"))
+    assert isinstance(ends[0], Response)
+    assert reason(ends[1]) == "retry_after"
+    assert isinstance(ends[2], Response)
+    assert "news/b" not in world.asked
+
+
+def test_a_host_that_fails_is_left_alone_for_a_while() -> None:
+    world = World(news=site(pages={"/a": web.Response(status=500)}))
+    ends = world.ends(*[page("http://news.example/a")] * 5)
+    assert [reason(end) for end in ends[3:]] == ["breaker_open", "breaker_open"]
+    assert world.asked.count("news/a") == 3
+
+
+def test_one_slow_host_costs_the_others_nothing() -> None:
+    async def slow(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(0.5 if request.path == "/robots.txt" else 5)
+        return web.Response(status=404)
+
+    world = World(slow=slow, news=site())
+    order: list[str] = []
+
+    async def main() -> None:
+        async with world.fetching(robots_total_s=5, read_s=1) as fetching:
+
+            async def one(url: str) -> None:
+                await fetching.end_of(page(url), urgent=False)
+                order.append(url)
+
+            await asyncio.gather(*(one(f"http://{host}.example/a") for host in ("slow", "slow", "slow", "news")))
+
+    asyncio.run(main())
+    assert order[0] == "http://news.example/a"
+
+
+def test_a_crawl_delay_spaces_the_starts() -> None:
+    world = World(news=site("User-agent: *\nCrawl-delay: 0.2"))
+
+    async def main() -> int:
+        async with world.fetching() as fetching:
+            await fetching.end_of(page("http://news.example/a"), urgent=False)
+            return fetching.hosts._lines["news.example"].host.crawl_delay_ms
+
+    assert asyncio.run(main()) == 200
+
+
+def test_one_that_is_given_up_leaves_the_host_free_and_the_feed_too() -> None:
+    async def slow(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(0 if request.path == "/robots.txt" else 0.2)
+        return web.Response(status=404)
+
+    world = World(news=slow)
+
+    async def main() -> Got:
+        async with world.fetching() as fetching:
+            request = feed("http://news.example/feed", floor_ms=60_000)
+            task = asyncio.create_task(fetching.end_of(request, urgent=False))
+            while "news/feed" not in world.asked:
+                await asyncio.sleep(0.01)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert fetching.hosts.running == 0
+            return await fetching.end_of(request, urgent=False)
+
+    got = asyncio.run(main())
+    assert isinstance(got, Response)
+    assert got.status == 404
