@@ -37,6 +37,7 @@ class _Request(msgspec.Struct):
 
 class _Aside(msgspec.Struct):
     reason: str
+    at_ms: int
     stage: str = ""
     subject: str = ""
 
@@ -91,9 +92,9 @@ def feed_health(
             continue
         entry = found[aside.subject]
         entry.set_aside[aside.reason] = entry.set_aside.get(aside.reason, 0) + 1
-        if aside.stage == "poll" and entry.health == "healthy" and aside.reason in DOCUMENT_FAULTS:
-            # The answer came, but what it held could not be read.
-            entry.reason = entry.reason or aside.reason
+        if aside.stage == "poll" and aside.reason in DOCUMENT_FAULTS and aside.at_ms >= entry.last_success_ms > 0:
+            # The last answer came, but what it held could not be read.
+            entry.health, entry.reason = "failing", aside.reason
     rank = {"sick": 0, "gone": 1, "refused": 2, "failing": 3, "never": 4, "waiting": 5, "healthy": 6}
     return sorted(found.values(), key=lambda entry: (rank[entry.health], entry.publisher, entry.url))
 

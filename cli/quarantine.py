@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -49,7 +50,7 @@ def summary(as_json: bool) -> None:
     for kind, count in rows:
         last = latest[kind]
         table.add_row(*kind, str(count), _time(last.at_ms), last.subject[:80])
-    Console().print(table)
+    _console().print(table)
 
 
 @quarantine.command("list")
@@ -71,7 +72,7 @@ def list_records(topic: str | None, reason: str | None, publisher: str | None, l
         table.add_row(
             _time(record.at_ms), record.topic, record.stage, record.reason, record.subject[:100], record.detail[:200]
         )
-    Console().print(table)
+    _console().print(table)
 
 
 def selected(
@@ -112,6 +113,11 @@ def _records() -> Iterator[Quarantined]:
         raise UserError(str(error)) from None
     except KafkaClientError as error:
         raise UserError(str(error)) from None
+
+
+def _console() -> Console:
+    """The terminal; a file or pipe gets lines wide enough for whole addresses."""
+    return Console() if sys.stdout.isatty() else Console(width=220)
 
 
 def _time(at_ms: int) -> str:

@@ -130,7 +130,7 @@ def list_sources(publisher: str | None, as_json: bool) -> None:
     for source in found:
         origin = source.origin
         table.add_row(origin.publisher, origin.country, origin.language, source.tier, source.feed_id, source.url)
-    Console().print(table)
+    _console().print(table)
 
 
 @sources.command()
@@ -158,7 +158,7 @@ def health(failing: bool, as_json: bool) -> None:
             str(entry.pages),
             ", ".join(f"{reason} {count}" for reason, count in entry.set_aside.items()),
         )
-    Console().print(table)
+    _console().print(table)
     states: dict[str, int] = {}
     for entry in found:
         states[entry.health] = states.get(entry.health, 0) + 1
@@ -175,6 +175,11 @@ def _health(endpoints: Endpoints) -> list[FeedHealth]:
         requests,
         (message.value for message in read_all(endpoints, QUARANTINE)),
     )
+
+
+def _console() -> Console:
+    """The terminal; a file or pipe gets lines wide enough for whole addresses."""
+    return Console() if sys.stdout.isatty() else Console(width=220)
 
 
 def _ago(ms: int) -> str:

@@ -73,7 +73,7 @@ def parse_instant(text: str) -> int | None:
 
 def _instant(parts: dict[str, str | None]) -> int | None:
     year = int(parts["year"] or 0)
-    if year < 100:
+    if len(parts["year"] or "") == 2:
         year += 2000 if year < 70 else 1900
     name = (parts["month"] or "").lower()
     month = int(name) if name.isdigit() else _MONTHS.get(name, 0)

@@ -6,6 +6,7 @@ the document chose: `title` (RSS of any version, or no namespace), `atom:link`, 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin
@@ -131,14 +132,16 @@ def markup_of(element: Element) -> str:
     """What is inside as markup: escaped or CDATA markup as it reads, elements written out."""
     if len(element) == 0:
         return str(element.text or "")
-    # A divider without namespace declarations: XHTML inside a feed reads as HTML.
-    for inner in element.iter(etree.Element):
-        if inner is not element and isinstance(inner.tag, str) and inner.tag[0] == "{":
-            inner.tag = inner.tag.partition("}")[2]
-    etree.cleanup_namespaces(element)
-    parts = [_escaped(element.text or "")]
-    parts += [etree.tostring(child, encoding="unicode", method="html", with_tail=True) for child in element]
-    return "".join(parts)
+    # Moved into an element without namespaces, XHTML inside a feed reads as HTML.
+    inner = etree.Element("inside")
+    inner.text = element.text
+    inner.extend(copy.deepcopy(child) for child in element)
+    for node in inner.iter(etree.Element):
+        if node.tag[0] == "{":
+            node.tag = node.tag.partition("}")[2]
+    etree.cleanup_namespaces(inner)
+    parts = [etree.tostring(child, encoding="unicode", method="html", with_tail=True) for child in inner]
+    return "".join([_escaped(inner.text or ""), *parts])
 
 
 def _escaped(text: str) -> str:

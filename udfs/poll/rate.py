@@ -64,7 +64,7 @@ def interval_ms(state: FeedState, now_ms: int, policy: PollPolicy) -> int:
     rate = items_per_hour(state, policy)
     if not rate > 0:
         raise ValueError(f"{state.source.feed_id}: a rate of {rate} items an hour")
-    wait = policy.gap_share * HOUR_MS / rate
+    wait = min(policy.gap_share * HOUR_MS / rate, ceiling)
     if state.last_new_ms:
         age = max(0, now_ms - state.last_new_ms)
         wait *= 1 - (1 - policy.soon_share) * math.exp(-age / policy.soon_ms)

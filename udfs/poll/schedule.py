@@ -207,9 +207,10 @@ def after_result(
         case _:
             event: Event = "gone" if result.outcome == "gone" else "failure"
             reason = result.reason or f"status_{result.status}"
-            failed, actions = _failed(state, event, reason, result.detail, now_ms, policy)
-            # A network's failure is no evidence of anything; a refusal is the operator's to see.
-            return failed, actions if result.outcome == "refused" else ()
+            # A network's failure is no evidence of anything; a refusal is the operator's to see, once.
+            told = result.outcome == "refused" and not (state.failures and state.reason == reason)
+            aside = (SetAside(reason, state.source.feed_id, result.detail),) if told else ()
+            return _failed(state, event, reason, now_ms, policy), aside
 
 
 def _fetched(
@@ -222,7 +223,8 @@ def _fetched(
 ) -> Decision:
     """A body came. Validators are kept only with one that was read whole and parsed, and replaced after every such."""
     if isinstance(document, FeedError):
-        return _failed(state, "failure", document.reason, document.detail, now_ms, policy)
+        aside = SetAside(document.reason, state.source.feed_id, document.detail)
+        return _failed(state, "failure", document.reason, now_ms, policy), (aside,)
     before = state
     odd: list[Action] = []
     if document is None:
@@ -380,13 +382,11 @@ def _succeeded(state: FeedState, now_ms: int, policy: PollPolicy, *, reason: str
     return replace(state, health=health_after(state, "success", policy))
 
 
-def _failed(state: FeedState, event: Event, reason: str, detail: str, now_ms: int, policy: PollPolicy) -> Decision:
-    """Back off. The publisher's fault is set aside once, not at every try that fails alike."""
-    known = state.reason == reason and state.failures > 0
+def _failed(state: FeedState, event: Event, reason: str, now_ms: int, policy: PollPolicy) -> FeedState:
+    """Back off."""
     state = replace(state, failures=state.failures + 1, reason=reason)
     state = replace(state, health=health_after(state, event, policy))
-    actions = () if known else (SetAside(reason, state.source.feed_id, detail),)
-    return _due(state, backoff_ms(state, policy), now_ms, policy), actions
+    return _due(state, backoff_ms(state, policy), now_ms, policy)
 
 
 def _due(state: FeedState, wait_ms: int, now_ms: int, policy: PollPolicy) -> FeedState:

@@ -1,0 +1,643 @@
+"""What the poll stage decides, by plain calls: schedule, validators, items, redirects, pages that wait."""
+
+from __future__ import annotations
+
+from dataclasses import replace as policy_with
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from state_schemas.codec import dump_state, load_state
+from state_schemas.fetching import FetchRequest, FetchResult
+from state_schemas.ids import feed_id
+from state_schemas.polling import FeedState
+from state_schemas.sources import Origin, PollSignal, Source
+from udfs.feeds.document import FeedError, ParsedFeed
+from udfs.feeds.reader import parse_feed
+from udfs.poll.policy import DAY_MS, HOUR_MS, MINUTE_MS, PollPolicy
+from udfs.poll.schedule import (
+    Action,
+    Ask,
+    Hold,
+    Serve,
+    SetAside,
+    after_result,
+    after_signal,
+    after_source,
+    feed_request_id,
+    release,
+    release_page,
+    standing,
+)
+
+NOW = 1_796_034_600_000
+POLICY = PollPolicy(jitter=0.0)
+URL = "http://n.example/rss"
+SOURCE = Source(feed_id=feed_id(URL), url=URL, origin=Origin(publisher="n", language="en"), tier="tail")
+MODIFIED = "Mon, 30 Nov 2026 10:00:07 GMT"
+
+
+def new(source: Source = SOURCE) -> FeedState:
+    state = after_source(None, source, NOW)
+    assert state is not None
+    return state
+
+
+def items(
+    *numbers: int, title: str = "Item", guid: str = "g{}", link: str = "https://n.example/{}", date: str = ""
+) -> ParsedFeed:
+    """A document with an item for each number."""
+    body = "".join(
+        f"<item><guid isPermaLink='false'>{guid.format(n)}</guid><title>{title} {n}</title>"
+        f"<link>{link.format(n)}</link>{date and f'<pubDate>{date}</pubDate>'}</item>"
+        for n in numbers
+    )
+    return parse_feed(f"<rss><channel>{body}</channel></rss>".encode(), URL)
+
+
+def answered(state: FeedState, outcome: str = "fetched", **more: object) -> FetchResult:
+    given = {
+        "request_id": feed_request_id(state),
+        "feed_id": state.source.feed_id,
+        "kind": "feed",
+        "url": URL,
+        "outcome": outcome,
+        "fetched_ms": 0,
+        "status": {"fetched": 200, "not_modified": 304, "gone": 410}.get(outcome, 0),
+    }
+    return FetchResult(**(given | more))  # type: ignore[arg-type]
+
+
+def poll(
+    state: FeedState,
+    document: ParsedFeed | FeedError | None = None,
+    outcome: str = "fetched",
+    at_ms: int | None = None,
+    policy: PollPolicy = POLICY,
+    **more: object,
+) -> tuple[FeedState, tuple[Action, ...]]:
+    """Release the feed when it is due and give it this answer at once."""
+    at_ms = state.next_poll_ms if at_ms is None else at_ms
+    state, _ = release(state, at_ms, policy)
+    return after_result(state, answered(state, outcome, **more), document, at_ms, policy)
+
+
+def urls(actions: tuple[Action, ...]) -> list[str]:
+    return [action.request.url for action in actions if isinstance(action, Ask)]
+
+
+def asked(state: FeedState, at_ms: int | None = None) -> FetchRequest:
+    return release(state, state.next_poll_ms if at_ms is None else at_ms, POLICY)[1].request
+
+
+# ---------------------------------------------------------------- sources
+
+
+def test_a_new_feed_is_due_at_once_and_all_its_entries_are_new() -> None:
+    state, actions = poll(new(), items(1, 2, 3))
+    assert urls(actions) == ["https://n.example/1", "https://n.example/2", "https://n.example/3"]
+    request = actions[0].request  # type: ignore[union-attr]
+    assert (request.kind, request.found_ms, request.host, request.feed_id) == ("page", NOW, "n.example", SOURCE.feed_id)
+    assert state.health == "healthy"
+
+
+def test_a_removed_feed_has_no_row() -> None:
+    assert after_source(new(), replace(SOURCE, removed=True), NOW) is None
+    assert after_source(None, replace(SOURCE, removed=True), NOW) is None
+
+
+def test_a_feed_registered_again_keeps_its_memory() -> None:
+    state, _ = poll(new(), items(1))
+    again = after_source(state, replace(SOURCE, tier="authoritative"), NOW + 1)
+    assert again == replace(state, source=replace(SOURCE, tier="authoritative"))
+    assert after_source(state, SOURCE, NOW + 1) == state
+
+
+def test_a_failing_feed_registered_again_is_asked_at_once() -> None:
+    state, _ = poll(new(), outcome="failed", reason="timeout")
+    again = after_source(state, replace(SOURCE, registered_ms=1), NOW + 5)
+    assert again is not None
+    assert again.next_poll_ms == NOW + 5
+
+
+# ---------------------------------------------------------------- interval
+
+
+def rated(per_hour: float, tier: str = "tail", since_new_ms: int = DAY_MS) -> FeedState:
+    """A feed long observed at a rate, its last new item some time ago."""
+    hours = 10_000.0
+    state = new(replace(SOURCE, tier=tier))
+    return replace(
+        state,
+        count=per_hour * hours,
+        exposure_h=hours,
+        rated_ms=NOW,
+        seen=b"\0" * 16,
+        last_new_ms=NOW - since_new_ms,
+    )
+
+
+@pytest.mark.parametrize(
+    ("per_hour", "tier", "wait_ms"),
+    [
+        pytest.param(0.01, "tail", HOUR_MS, id="silent: ceiling"),
+        pytest.param(2.0, "tail", 15 * MINUTE_MS, id="two an hour: half of 30 minutes"),
+        pytest.param(600.0, "tail", 5 * MINUTE_MS, id="ten a minute: floor of the tail"),
+        pytest.param(600.0, "authoritative", MINUTE_MS, id="floor of the authoritative"),
+    ],
+)
+def test_waits_half_the_expected_gap_within_bounds(per_hour: float, tier: str, wait_ms: int) -> None:
+    state, _ = poll(rated(per_hour, tier), outcome="not_modified")
+    assert state.next_poll_ms - NOW == pytest.approx(wait_ms, rel=0.01)
+
+
+def test_sooner_after_a_new_item_decaying_back() -> None:
+    waits = []
+    for since_ms in (0, 5 * MINUTE_MS, 30 * MINUTE_MS, DAY_MS):
+        state, _ = poll(rated(0.5, since_new_ms=since_ms), outcome="not_modified")
+        waits.append(state.next_poll_ms - NOW)
+    assert waits == sorted(waits)
+    assert waits[0] == pytest.approx(waits[-1] / 2, rel=0.01)
+
+
+def test_a_verified_lease_leaves_a_backstop_poll() -> None:
+    lease = PollSignal(feed_id=SOURCE.feed_id, signal="lease", signalled_ms=NOW, until_ms=NOW + 90 * DAY_MS)
+    state = after_signal(rated(60.0), lease, NOW, POLICY)
+    assert state.lease_until_ms == NOW + 14 * DAY_MS
+    state, _ = poll(state, outcome="not_modified")
+    assert state.next_poll_ms - NOW == POLICY.leased_ms
+
+
+def test_jitter_is_the_feeds_own_and_moves_no_bound() -> None:
+    policy = PollPolicy(jitter=0.1)
+    waits = set()
+    for number in range(50):
+        source = replace(SOURCE, feed_id=feed_id(f"http://n.example/{number}"))
+        state = replace(rated(2.0), source=source)
+        first, _ = poll(state, outcome="not_modified", policy=policy)
+        again, _ = poll(state, outcome="not_modified", policy=policy)
+        assert first == again
+        waits.add(first.next_poll_ms - NOW)
+    assert len(waits) > 40
+    assert all(abs(wait - 15 * MINUTE_MS) <= 0.11 * 15 * MINUTE_MS for wait in waits)
+
+
+def test_only_new_items_count_into_the_rate() -> None:
+    state, _ = poll(new(), items(1, 2))
+    first = state.count
+    state, _ = poll(state, items(1, 2))
+    state, _ = poll(state, items(1, 2, title="Corrected"))
+    state, _ = poll(state, outcome="not_modified")
+    assert state.count <= first
+    state, _ = poll(state, items(1, 2, 3))
+    assert state.count == pytest.approx(first + 1, abs=0.1)
+
+
+def test_a_first_documents_own_dates_tell_its_rate() -> None:
+    fast = poll(new(), items(*range(20), date="Mon, 30 Nov 2026 10:10:00 GMT"))[0]
+    slow = poll(new(), items(1))[0]
+    assert fast.next_poll_ms < slow.next_poll_ms
+
+
+# ---------------------------------------------------------------- failures
+
+
+def test_not_modified_is_success_without_items() -> None:
+    state, _ = poll(new(), items(1), etag='"a"')
+    for _ in range(3):
+        state, actions = poll(state, outcome="not_modified")
+        assert actions == ()
+    assert (state.health, state.failures) == ("healthy", 0)
+
+
+def test_failures_lengthen_the_interval_up_to_a_day_and_never_end_it() -> None:
+    state, _ = poll(new(), items(1))
+    usual = state.next_poll_ms - NOW
+    waits = []
+    for _ in range(14):
+        at_ms = state.next_poll_ms
+        state, _ = poll(state, outcome="failed", reason="timeout")
+        waits.append(state.next_poll_ms - at_ms)
+    assert waits[:4] == [5 * MINUTE_MS, 10 * MINUTE_MS, 20 * MINUTE_MS, 40 * MINUTE_MS]
+    assert waits[-1] == DAY_MS
+    assert (state.health, state.reason) == ("sick", "timeout")
+    at_ms = state.next_poll_ms
+    state, _ = poll(state, items(1))
+    assert (state.health, state.failures) == ("healthy", 0)
+    assert state.next_poll_ms - at_ms <= max(usual, POLICY.ceiling_ms)
+
+
+def test_a_feed_that_is_gone_is_asked_once_a_day_and_may_come_back() -> None:
+    state, _ = poll(new(), items(1))
+    at_ms = state.next_poll_ms
+    state, _ = poll(state, outcome="gone")
+    assert (state.health, state.next_poll_ms - at_ms) == ("gone", DAY_MS)
+    state, _ = poll(state, items(1))
+    assert state.health == "healthy"
+
+
+def test_a_failure_is_set_aside_only_for_what_the_publisher_sent() -> None:
+    _, network = poll(new(), outcome="failed", reason="timeout")
+    assert network == ()
+    state, refused = poll(new(), outcome="refused", reason="private_address", detail="10.0.0.1")
+    assert refused == (SetAside("private_address", SOURCE.feed_id, "10.0.0.1"),)
+    _, again = poll(state, outcome="refused", reason="private_address")
+    assert again == ()
+    _, broken = poll(new(), FeedError("html_not_feed", "a portal"))
+    assert broken == (SetAside("html_not_feed", SOURCE.feed_id, "a portal"),)
+
+
+def test_retry_after_is_obeyed_even_by_a_push_and_has_a_ceiling() -> None:
+    state, _ = poll(new(), outcome="failed", status=429, retry_after_ms=HOUR_MS)
+    assert state.next_poll_ms == NOW + HOUR_MS
+    ping = PollSignal(feed_id=SOURCE.feed_id, signal="ping", signalled_ms=NOW)
+    assert after_signal(state, ping, NOW + 5, POLICY).next_poll_ms == NOW + HOUR_MS
+    state, _ = poll(new(), outcome="failed", status=503, retry_after_ms=10_000 * DAY_MS)
+    assert state.next_poll_ms <= NOW + DAY_MS
+
+
+def test_a_deferred_feed_is_asked_again_at_its_time_without_a_failure() -> None:
+    state, _ = poll(new(), outcome="deferred", reason="host_busy", not_before_ms=NOW + 10 * MINUTE_MS)
+    assert (state.next_poll_ms, state.failures, state.health) == (NOW + 10 * MINUTE_MS, 0, "new")
+    state, _ = poll(new(), outcome="refused", reason="within_floor")
+    assert (state.next_poll_ms, state.failures) == (NOW + POLICY.floor_tail_ms, 0)
+
+
+def test_a_lost_request_is_asked_again_and_its_late_answer_only_adds_items() -> None:
+    state, _ = poll(new(), items(1), etag='"a"')
+    state, first = release(state, state.next_poll_ms, POLICY)
+    late = answered(state, etag='"b"')
+    assert state.next_poll_ms == first.request.requested_ms + POLICY.lost_ms
+    state, second = release(state, state.next_poll_ms, POLICY)
+    assert second.request.request_id != first.request.request_id
+    after, actions = after_result(state, late, items(1, 2), NOW, POLICY)
+    assert urls(actions) == ["https://n.example/2"]
+    assert (after.next_poll_ms, after.answered, after.etag) == (state.next_poll_ms, False, '"a"')
+
+
+def test_a_replayed_answer_changes_nothing() -> None:
+    state, _ = release(new(), NOW, POLICY)
+    result = answered(state, etag='"a"')
+    state, _ = after_result(state, result, items(1, 2), NOW, POLICY)
+    again, actions = after_result(state, result, items(1, 2), NOW + 50, POLICY)
+    assert (again, actions) == (state, ())
+    failed = answered(state, "failed", reason="timeout")
+    assert after_result(state, failed, None, NOW, POLICY) == (state, ())
+
+
+# ---------------------------------------------------------------- validators
+
+
+def test_both_validators_are_replaced_after_every_body() -> None:
+    state, _ = poll(new(), items(1), etag='"v1"', last_modified=MODIFIED)
+    state, _ = poll(state, items(1), etag='"v2"', last_modified=MODIFIED)
+    request = asked(state)
+    assert (request.etag, request.last_modified) == ('"v2"', MODIFIED)
+    state, _ = poll(state, None, etag="", last_modified="")
+    assert (asked(state).etag, asked(state).last_modified) == ("", "")
+
+
+def test_validators_are_never_made_up_and_sent_as_received() -> None:
+    odd = "Mon, 30 Nov 2026 10:00:07 +0000 (about)"
+    state, _ = poll(new(), items(1, date="Mon, 30 Nov 2026 09:58:00 GMT"))
+    assert asked(state).last_modified == ""
+    state, _ = poll(state, items(1), last_modified=odd)
+    assert asked(state).last_modified == odd
+
+
+def test_a_last_modified_after_the_answers_own_date_is_not_stored() -> None:
+    state, _ = poll(new(), items(1), etag='"a"', last_modified="Tue, 01 Jan 2041 00:00:00 GMT", date_ms=NOW)
+    assert (asked(state).etag, asked(state).last_modified) == ('"a"', "")
+
+
+def test_validators_of_a_broken_or_cut_body_are_not_kept() -> None:
+    state, _ = poll(new(), items(1), etag='"t8"')
+    state, _ = poll(state, FeedError("feed_unparsable"), etag='"t9"')
+    assert asked(state).etag == '"t8"'
+    cut = parse_feed(b"<rss><channel><item><guid>g2</guid><link>https://n.example/2</link></item><item><guid>g3", URL)
+    assert not cut.whole
+    state, actions = poll(state, cut, etag='"t9"', body=7)
+    assert (urls(actions), asked(state).etag, state.reason) == (["https://n.example/2"], '"t8"', "feed_cut_short")
+
+
+def test_after_a_run_of_304_one_unconditional_request_shows_whether_validators_mean_anything() -> None:
+    constant = "Tue, 01 Jan 1980 00:00:01 GMT"
+    state, _ = poll(new(), items(1), last_modified=constant)
+    for _ in range(POLICY.unmodified_run):
+        assert asked(state).last_modified == constant
+        state, _ = poll(state, outcome="not_modified")
+    assert asked(state).last_modified == ""
+    state, actions = poll(state, items(*range(1, 8)), last_modified=constant)
+    assert len(urls(actions)) == 6
+    assert state.validators_useless
+    assert asked(state).last_modified == ""
+
+
+def test_honest_validators_survive_the_unconditional_request() -> None:
+    state, _ = poll(new(), items(1), etag='"a"')
+    for _ in range(POLICY.unmodified_run):
+        state, _ = poll(state, outcome="not_modified")
+    state, _ = poll(state, items(1), etag='"a"')
+    assert asked(state).etag == '"a"'
+
+
+def test_validators_that_are_new_at_every_poll_are_no_longer_sent() -> None:
+    state, _ = poll(new(), items(1), etag='"0"')
+    for number in range(POLICY.useless_after):
+        assert asked(state).etag
+        state, _ = poll(state, items(1), etag=f'"{number + 1}"')
+    assert asked(state).etag == ""
+
+
+# ---------------------------------------------------------------- redirects
+
+
+def test_a_permanent_redirect_to_nonsense_is_a_failed_poll() -> None:
+    state, _ = poll(new(), FeedError("html_not_feed"), moved_to="https://portal.example/login")
+    assert (state.failures, asked(state).url) == (1, URL)
+
+
+def test_http_to_https_is_believed_at_once() -> None:
+    state, _ = poll(new(), items(1), moved_to="https://n.example/rss")
+    assert asked(state).url == "https://n.example/rss"
+    assert state.source.feed_id == SOURCE.feed_id
+
+
+def test_another_address_is_believed_when_it_held_for_days() -> None:
+    target = "https://feeds.example/n"
+    state, _ = poll(new(), items(1), moved_to=target)
+    assert asked(state).url == URL
+    state, _ = poll(state, items(1), at_ms=NOW + 6 * DAY_MS, moved_to=target)
+    assert asked(state).url == URL
+    state, _ = poll(state, items(1), at_ms=NOW + 7 * DAY_MS, moved_to=target)
+    assert asked(state).url == target
+    state, _ = poll(new(), items(1), moved_to=target)
+    state, _ = poll(state, items(1), at_ms=NOW + DAY_MS)
+    state, _ = poll(state, items(1), at_ms=NOW + 8 * DAY_MS, moved_to=target)
+    assert asked(state).url == URL
+
+
+# ---------------------------------------------------------------- items
+
+
+def test_one_guid_for_all_is_remembered_as_useless() -> None:
+    state, actions = poll(new(), items(1, 2, 3, guid="N/A"))
+    assert len(urls(actions)) == 3
+    assert state.guids_useless
+    _, actions = poll(state, items(1, 2, 3, guid="N/A"))
+    assert urls(actions) == []
+
+
+def test_renumbered_guids_bring_nothing_new() -> None:
+    state, _ = poll(new(), items(*range(30), guid="http://n.example/?p={}"))
+    count = state.count
+    state, actions = poll(state, items(*range(30), guid="https://n.example/?p={}", link="http://n.example/{}"))
+    assert actions == ()
+    assert state.count <= count
+
+
+def test_two_items_alike_settle_at_the_first_poll() -> None:
+    twice = items(597, title="Same").entries + items(630, title="Same").entries
+    document = ParsedFeed(format="rss", entries=twice)
+    state, actions = poll(new(), document)
+    assert len(urls(actions)) == 2
+    for _ in range(3):
+        state, actions = poll(state, document)
+        assert actions == ()
+
+
+def test_a_changed_title_or_time_asks_for_the_page_again() -> None:
+    state, _ = poll(new(), items(1, 2, date="Mon, 30 Nov 2026 09:00:00 GMT"))
+    changed = items(1, title="Corrected", date="Mon, 30 Nov 2026 09:00:00 GMT").entries
+    same = items(2, date="Mon, 30 Nov 2026 09:00:00 GMT").entries
+    state, actions = poll(state, ParsedFeed(format="rss", entries=changed + same))
+    assert urls(actions) == ["https://n.example/1"]
+    later = items(2, date="Mon, 30 Nov 2026 09:30:00 GMT").entries
+    state, actions = poll(state, ParsedFeed(format="rss", entries=changed + later))
+    assert urls(actions) == ["https://n.example/2"]
+
+
+def test_times_that_change_at_every_poll_tell_nothing() -> None:
+    state, _ = poll(new(), items(*range(10), date="Mon, 30 Nov 2026 09:00:00 GMT"))
+    for minute in range(1, 4):
+        state, actions = poll(state, items(*range(10), date=f"Mon, 30 Nov 2026 09:0{minute}:00 GMT"))
+        assert actions == ()
+    assert state.stamps_useless
+
+
+def test_many_changes_are_asked_for_a_few_at_a_time() -> None:
+    state, _ = poll(new(), items(*range(25)))
+    found = []
+    for _ in range(4):
+        state, actions = poll(state, items(*range(25), title="Renamed"))
+        found.append(len(actions))
+    assert found == [10, 10, 5, 0]
+
+
+def test_a_feed_that_turned_over_is_an_overrun_and_polled_sooner() -> None:
+    state, _ = poll(new(), items(*range(1, 21)))
+    at_ms = NOW + 12 * HOUR_MS
+    state, _ = poll(state, items(*range(61, 81)), at_ms=at_ms)
+    assert state.overruns == 1
+    assert state.next_poll_ms - at_ms <= POLICY.ceiling_ms
+    fast, _ = poll(replace(state, last_success_ms=at_ms), items(*range(100, 120)), at_ms=at_ms + 20 * MINUTE_MS)
+    assert fast.overruns == 2
+    assert fast.next_poll_ms - at_ms - 20 * MINUTE_MS == POLICY.overrun_share * 20 * MINUTE_MS
+
+
+def test_an_overlap_is_no_overrun_and_neither_is_an_empty_document() -> None:
+    state, _ = poll(new(), items(*range(20)))
+    state, _ = poll(state, items(*range(19, 39)))
+    state, _ = poll(state, items())
+    state, actions = poll(state, items(*range(30, 41)))
+    assert (state.overruns, len(actions)) == (0, 2)
+
+
+def test_a_long_document_is_remembered_whole() -> None:
+    state, _ = poll(new(), items(*range(500)))
+    _, actions = poll(state, items(*range(500)))
+    assert actions == ()
+
+
+def test_an_entry_without_a_link_is_set_aside_once() -> None:
+    state, actions = poll(new(), items(1, link=""))
+    (aside,) = actions
+    assert isinstance(aside, SetAside)
+    assert (aside.reason, aside.entry) == ("entry_without_link", items(1, link="").entries[0])
+    _, actions = poll(state, items(1, link="", title="Changed"))
+    assert actions == ()
+
+
+def test_two_entries_of_one_page_ask_for_it_once() -> None:
+    _, actions = poll(new(), items(1, 2, link="https://n.example/live#{}"))
+    assert urls(actions) == ["https://n.example/live#1"]
+
+
+def test_an_entry_gets_its_feeds_language() -> None:
+    document = policy_with(items(1), language="de")
+    _, actions = poll(new(), document)
+    assert actions[0].request.entry.language == "de"  # type: ignore[union-attr]
+
+
+def test_a_sitemap_index_is_healthy_and_told_once() -> None:
+    document = ParsedFeed(format="sitemap_index", children=("https://n.example/s.xml",))
+    state, actions = poll(new(), document)
+    assert [action.reason for action in actions if isinstance(action, SetAside)] == ["sitemap_index"]
+    state, actions = poll(state, document)
+    assert (actions, state.health) == ((), "healthy")
+
+
+# ---------------------------------------------------------------- signals
+
+
+def test_a_ping_is_asked_at_once_but_not_within_its_floor() -> None:
+    state, _ = poll(new(), items(1))
+    ping = PollSignal(feed_id=SOURCE.feed_id, signal="ping", signalled_ms=NOW)
+    soon = after_signal(state, ping, NOW + 5_000, POLICY)
+    assert soon.next_poll_ms == NOW + POLICY.push_floor_ms
+    late = after_signal(state, ping, NOW + 10 * MINUTE_MS, POLICY)
+    assert late.next_poll_ms == NOW + 10 * MINUTE_MS
+    _, ask = release(late, late.next_poll_ms, POLICY)
+    assert ask.priority
+
+
+def test_a_ping_while_the_request_is_out_is_not_lost() -> None:
+    state, _ = release(new(), NOW, POLICY)
+    ping = PollSignal(feed_id=SOURCE.feed_id, signal="websub", signalled_ms=NOW)
+    state = after_signal(state, ping, NOW + 1_000, POLICY)
+    state, _ = after_result(state, answered(state), items(1), NOW + 2_000, POLICY)
+    assert state.next_poll_ms == NOW + POLICY.push_floor_ms
+
+
+def test_a_burst_is_polled_at_the_floor_with_priority_for_an_hour() -> None:
+    state, _ = poll(rated(0.01), outcome="not_modified")
+    burst = PollSignal(feed_id=SOURCE.feed_id, signal="burst", signalled_ms=NOW)
+    state = after_signal(state, burst, NOW, POLICY)
+    assert state.next_poll_ms == NOW + POLICY.floor_tail_ms
+    state, _ = poll(state, outcome="not_modified")
+    assert state.next_poll_ms == NOW + 2 * POLICY.floor_tail_ms
+    assert standing(state, state.next_poll_ms).rank == 0
+    state, _ = poll(state, outcome="not_modified", at_ms=NOW + HOUR_MS)
+    assert state.next_poll_ms - NOW - HOUR_MS > POLICY.floor_tail_ms
+
+
+# ---------------------------------------------------------------- pages that wait
+
+
+def page(state: FeedState, number: int = 1) -> FetchRequest:
+    _, actions = poll(state, items(number))
+    (ask,) = actions
+    assert isinstance(ask, Ask)
+    return ask.request
+
+
+def deferred(request: FetchRequest, not_before_ms: int) -> FetchResult:
+    return FetchResult(
+        request_id=request.request_id,
+        feed_id=request.feed_id,
+        kind="page",
+        url=request.url,
+        outcome="deferred",
+        fetched_ms=NOW,
+        not_before_ms=not_before_ms,
+        request=request,
+    )
+
+
+def test_deferred_pages_are_held_one_after_the_other() -> None:
+    state = new()
+    due = []
+    for number in range(3):
+        state, actions = after_result(state, deferred(page(new(), number), NOW + 30_000), None, NOW, POLICY)
+        (hold,) = actions
+        assert isinstance(hold, Hold)
+        due.append(hold.due_ms - NOW)
+    assert due == [30_000, 31_000, 32_000]
+    assert state.pending == 3
+    request = page(new())
+    state, ask = release_page(state, request, NOW + 30_000)
+    assert (state.pending, ask.request.attempt, ask.request.found_ms) == (2, 1, request.found_ms)
+    _, again = release_page(state, ask.request, NOW + 60_000)
+    assert again.request.request_id == f"{request.request_id}+2"
+
+
+@pytest.mark.parametrize(
+    ("pending", "later_ms", "reason"),
+    [
+        pytest.param(POLICY.pages_held, 0, "too_many_pages_deferred", id="too many"),
+        pytest.param(0, POLICY.page_patience_ms + 1, "page_deferred_too_long", id="too long"),
+    ],
+)
+def test_a_page_that_is_given_up_is_served_from_its_entry(pending: int, later_ms: int, reason: str) -> None:
+    request = page(new())
+    state = replace(new(), pending=pending)
+    at_ms = NOW + later_ms
+    after, actions = after_result(state, deferred(request, at_ms + 1), None, at_ms, POLICY)
+    (serve,) = actions
+    assert isinstance(serve, Serve)
+    assert (serve.item.kind, serve.item.reason, serve.item.entry, serve.item.found_ms) == (
+        "entry",
+        reason,
+        request.entry,
+        request.found_ms,
+    )
+    assert after == state
+
+
+# ---------------------------------------------------------------- laws
+
+OUTCOMES = st.sampled_from(
+    ["fetched", "empty", "broken", "not_modified", "failed", "gone", "refused", "deferred", "lost"]
+)
+SIGNALS = st.sampled_from(["", "", "ping", "websub", "burst", "recheck", "lease"])
+STEPS = st.lists(
+    st.tuples(
+        OUTCOMES,
+        SIGNALS,
+        st.integers(0, 3 * HOUR_MS),  # how late the answer is
+        st.one_of(st.none(), st.integers(0, 3 * DAY_MS)),  # Retry-After
+        st.integers(0, 40),  # the newest item
+    ),
+    max_size=30,
+)
+
+
+@given(STEPS, st.sampled_from(["tail", "authoritative"]))
+@settings(max_examples=60)
+def test_whatever_happens_the_schedule_stays_within_its_bounds(steps: list[tuple], tier: str) -> None:
+    policy = PollPolicy()
+    state = new(replace(SOURCE, tier=tier))
+    asked_for: set[str] = set()
+    for outcome, signal, late_ms, retry_after_ms, newest in steps:
+        at_ms = state.next_poll_ms
+        assert at_ms >= state.not_before_ms
+        state, ask = release(state, at_ms, policy)
+        assert at_ms < state.next_poll_ms <= at_ms + policy.lost_ms
+        now_ms = at_ms + late_ms
+        if signal:
+            wish = PollSignal(
+                feed_id=state.source.feed_id, signal=signal, signalled_ms=now_ms, until_ms=now_ms + DAY_MS
+            )
+            state = after_signal(state, wish, now_ms, policy)
+        if outcome == "lost":
+            continue
+        document: ParsedFeed | FeedError | None = None
+        if outcome == "fetched":
+            document = items(*range(newest, max(-1, newest - 10), -1))
+        elif outcome == "empty":
+            document = items()
+        elif outcome == "broken":
+            document = FeedError("feed_unparsable")
+        sent = {"empty": "fetched", "broken": "fetched"}.get(outcome, outcome)
+        result = answered(state, sent, retry_after_ms=retry_after_ms, not_before_ms=now_ms + 1000, etag='"x"')
+        state, actions = after_result(state, result, document, now_ms, policy)
+        wait = state.next_poll_ms - now_ms
+        assert 0 <= wait <= DAY_MS
+        assert state.next_poll_ms >= at_ms + min(policy.push_floor_ms, policy.floor_ms(tier))
+        for url in urls(actions):
+            assert url not in asked_for
+            asked_for.add(url)
+        assert load_state(FeedState, dump_state(state)) == state
+        assert ask.request.feed_id == state.source.feed_id
