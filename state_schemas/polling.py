@@ -59,7 +59,7 @@ class FeedState(State, frozen=True):
     their time at every poll: it says nothing.
     moved_to, moved_since_ms: where permanent redirects lead, and since when; not yet believed.
     signalled_ms: the last wish to be polled soon. hub, topic: WebSub's links in the last document.
-    pending: page requests held for later. page_slot_ms: the first instant at which no held page is due.
+    pending: page requests held for later.
     """
 
     source: Source
@@ -98,4 +98,3 @@ class FeedState(State, frozen=True):
     hub: str = ""
     topic: str = ""
     pending: int = 0
-    page_slot_ms: int = 0

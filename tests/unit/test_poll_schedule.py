@@ -16,21 +16,10 @@ from state_schemas.polling import FeedState
 from state_schemas.sources import Origin, PollSignal, Source
 from udfs.feeds.document import FeedError, ParsedFeed
 from udfs.feeds.reader import parse_feed
+from udfs.poll.actions import Action, Ask, Hold, Serve, SetAside
+from udfs.poll.pages import release_page
 from udfs.poll.policy import DAY_MS, HOUR_MS, MINUTE_MS, PollPolicy
-from udfs.poll.schedule import (
-    Action,
-    Ask,
-    Hold,
-    Serve,
-    SetAside,
-    after_result,
-    after_signal,
-    after_source,
-    feed_request_id,
-    release,
-    release_page,
-    standing,
-)
+from udfs.poll.schedule import after_result, after_signal, after_source, feed_request_id, release, standing
 
 NOW = 1_796_034_600_000
 POLICY = PollPolicy(jitter=0.0)
@@ -239,12 +228,9 @@ def test_a_feed_that_is_gone_is_asked_once_a_day_and_may_come_back() -> None:
 
 
 def test_a_failure_is_set_aside_only_for_what_the_publisher_sent() -> None:
-    _, network = poll(new(), outcome="failed", reason="timeout")
-    assert network == ()
-    state, refused = poll(new(), outcome="refused", reason="private_address", detail="10.0.0.1")
-    assert refused == (SetAside("private_address", SOURCE.feed_id, "10.0.0.1"),)
-    _, again = poll(state, outcome="refused", reason="private_address")
-    assert again == ()
+    for outcome, reason in (("failed", "timeout"), ("refused", "private_address"), ("gone", "gone")):
+        state, actions = poll(new(), outcome=outcome, reason=reason)
+        assert (actions, state.reason, state.failures) == ((), reason, 1)
     _, broken = poll(new(), FeedError("html_not_feed", "a portal"))
     assert broken == (SetAside("html_not_feed", SOURCE.feed_id, "a portal"),)
 
@@ -546,11 +532,12 @@ def deferred(request: FetchRequest, not_before_ms: int) -> FetchResult:
     )
 
 
-def test_deferred_pages_are_held_one_after_the_other() -> None:
+def test_deferred_pages_are_held_until_their_time() -> None:
     state = new()
     due = []
     for number in range(3):
-        state, actions = after_result(state, deferred(page(new(), number), NOW + 30_000), None, NOW, POLICY)
+        not_before_ms = NOW + 30_000 + 1_000 * number
+        state, actions = after_result(state, deferred(page(new(), number), not_before_ms), None, NOW, POLICY)
         (hold,) = actions
         assert isinstance(hold, Hold)
         due.append(hold.due_ms - NOW)

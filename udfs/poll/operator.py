@@ -31,6 +31,8 @@ from state_schemas.topics import FEEDS_FETCHED, POLL_SIGNALS, SOURCES, Topic
 from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
 from udfs.feeds.reader import parse_feed
 from udfs.poll import schedule
+from udfs.poll.actions import Action, Ask, Hold, Serve, SetAside
+from udfs.poll.pages import release_page
 from udfs.poll.policy import PollPolicy
 from udfs.poll.shard import Shard, held_feed, held_key
 
@@ -145,7 +147,7 @@ class Poll(KeyedProcessFunction):
             self._held.remove(key)
             if state_or_none is None or packed is None:
                 continue  # the feed was removed meanwhile
-            after, ask = schedule.release_page(state_or_none, decode_record(FetchRequest, packed), now_ms)
+            after, ask = release_page(state_or_none, decode_record(FetchRequest, packed), now_ms)
             self._put(shard, after)
             yield self._emit(ask, after, now_ms)
         self._arm(ctx)
@@ -201,7 +203,7 @@ class Poll(KeyedProcessFunction):
         after, actions = schedule.after_result(state, result, document, now_ms, self._policy, body=digest)
         self._put(shard, after)
         for action in actions:
-            if isinstance(action, schedule.Hold):
+            if isinstance(action, Hold):
                 key = held_key(action.due_ms, result.feed_id, action.request.request_id)
                 self._held.put(key, encode_record(action.request))
                 shard.hold(key)
@@ -237,16 +239,16 @@ class Poll(KeyedProcessFunction):
     def _put(self, shard: Shard, state: FeedState) -> None:
         self._rows.put(state.source.feed_id, shard.put(state))
 
-    def _emit(self, action: schedule.Action, state: FeedState, now_ms: int, body: bytes = b"") -> Any:
+    def _emit(self, action: Action, state: FeedState, now_ms: int, body: bytes = b"") -> Any:
         """What an action becomes on its way out."""
-        if isinstance(action, schedule.Ask):
+        if isinstance(action, Ask):
             if action.request.kind == "page":
                 self._count("pages")
             row = to_row(action.request.host, encode_record(action.request))
             return (self._priority, row) if action.priority else row
-        if isinstance(action, schedule.Serve):
+        if isinstance(action, Serve):
             return self._items, to_row(hash64_hex(action.item.url), encode_record(action.item))
-        assert isinstance(action, schedule.SetAside)
+        assert isinstance(action, SetAside)
         self._count("quarantined")
         record = body if action.entry is None else encode_record(action.entry)
         return self._quarantine, _aside(

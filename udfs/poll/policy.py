@@ -24,6 +24,7 @@ class PollPolicy:
     leased_ms: int = 15 * MINUTE_MS  # backstop poll while a WebSub lease is verified
     lease_ceiling_ms: int = 14 * DAY_MS  # a hub that goes silent must not be trusted longer
     push_floor_ms: int = MINUTE_MS  # between two polls of one feed that pushes ask for
+    floor_slack: float = 0.1  # of a floor, left to the fetcher's clock: requests do not take equally long to reach it
     burst_ms: int = HOUR_MS  # a burst signal makes a feed priority for so long
 
     # Rate of new items.
@@ -49,7 +50,6 @@ class PollPolicy:
     overrun_share: float = 0.25  # of the time that a document's items last, after one without a known item
     rechecks_a_poll: int = 10  # pages asked for again because their entry changed
     stamps_restless_share: float = 0.5  # of the known items with a new time and an old title: times tell nothing here
-    page_gap_ms: int = 1_000  # between held pages of one feed: the fetcher's own gap between starts on a host
     page_patience_ms: int = 6 * HOUR_MS  # since it was found; then the entry alone serves
     pages_held: int = 1_000  # of one feed; as many as a document may have entries
 

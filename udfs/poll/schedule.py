@@ -1,66 +1,30 @@
 """When a feed is asked, and what follows from its answer: the poll stage's decisions.
 
-Each function takes a feed's row, what happened, the time and the policy, and gives the next row and the actions. No
-clock, no I/O, no chance, no Flink; jitter comes from the feed's id. Reading order: the actions; after_source,
-release, after_result with its parts, after_signal, hold_page, release_page.
+Each function takes a feed's row, what happened, the time and the policy, and gives the next row and the actions
+(actions.py). No clock, no I/O, no chance, no Flink; jitter comes from the feed's id. Reading order: after_source,
+release, after_result with its parts, after_signal; then items.py (what is new), rate.py (the interval), health.py
+(back-off), validators.py, pages.py.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from connectors.headers import date_ms
-from state_schemas.fetching import Entry, FetchRequest, FetchResult, RawItem
+from state_schemas.fetching import FetchRequest, FetchResult
 from state_schemas.polling import FeedState
 from state_schemas.sources import PollSignal, Source
 from udfs.feeds.document import FeedError, ParsedFeed
 from udfs.feeds.identity import page_address
+from udfs.poll.actions import Action, Ask, Decision, SetAside
 from udfs.poll.health import Event, backoff_ms, health_after
 from udfs.poll.items import difference
+from udfs.poll.pages import ask_page, hold_page, host_of, is_priority
 from udfs.poll.policy import PollPolicy
 from udfs.poll.rate import first_observed, interval_ms, observed, within
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Send a request to the fetch tier, by the priority topic or the other."""
-
-    request: FetchRequest
-    priority: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """Keep a page request and hand it to `release_page` at `due_ms` (ms UTC)."""
-
-    request: FetchRequest
-    due_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Serve:
-    """Pass on an item without its page."""
-
-    item: RawItem
-
-
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """Something that cannot be used, for quarantine."""
-
-    reason: str
-    subject: str
-    detail: str = ""
-    entry: Entry | None = None
-
-
-Action = Ask | Hold | Serve | SetAside
-Decision = tuple[FeedState, tuple[Action, ...]]
-
+from udfs.poll.validators import moved, validated
 
 # ---------------------------------------------------------------- sources
 
@@ -87,11 +51,6 @@ def after_source(state: FeedState | None, source: Source, now_ms: int) -> FeedSt
 def feed_request_id(state: FeedState) -> str:
     """The id of the row's latest feed request; a request repeated after a restart has the same."""
     return f"{state.source.feed_id}-{state.polls}"
-
-
-def is_priority(state: FeedState, now_ms: int) -> bool:
-    """Whether its requests go before all others: it was pushed, or is part of a burst."""
-    return now_ms < state.burst_until_ms or state.signalled_ms > state.released_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +88,7 @@ def release(state: FeedState, now_ms: int, policy: PollPolicy) -> tuple[FeedStat
         released_ms=now_ms,
         next_poll_ms=now_ms + policy.lost_ms,
     )
+    floor_ms = policy.push_floor_ms if priority else policy.floor_ms(state.source.tier)
     conditional = not state.validators_useless and state.unmodified < policy.unmodified_run
     url = state.address or state.source.url
     request = FetchRequest(
@@ -141,17 +101,9 @@ def release(state: FeedState, now_ms: int, policy: PollPolicy) -> tuple[FeedStat
         requested_ms=now_ms,
         etag=state.etag if conditional else "",
         last_modified=state.last_modified if conditional else "",
-        floor_ms=policy.push_floor_ms if priority else policy.floor_ms(state.source.tier),
+        floor_ms=round(floor_ms * (1 - policy.floor_slack)),
     )
     return asked, Ask(request, priority)
-
-
-def host_of(url: str) -> str:
-    """The lower-case host name of a URL: the key under which one fetcher owns it."""
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return ""
 
 
 # ---------------------------------------------------------------- answers
@@ -207,10 +159,7 @@ def after_result(
         case _:
             event: Event = "gone" if result.outcome == "gone" else "failure"
             reason = result.reason or f"status_{result.status}"
-            # A network's failure is no evidence of anything; a refusal is the operator's to see, once.
-            told = result.outcome == "refused" and not (state.failures and state.reason == reason)
-            aside = (SetAside(reason, state.source.feed_id, result.detail),) if told else ()
-            return _failed(state, event, reason, now_ms, policy), aside
+            return _failed(state, event, reason, now_ms, policy), ()
 
 
 def _fetched(
@@ -240,9 +189,9 @@ def _fetched(
         if reason in ("sitemap_index", "too_many_entries") and reason != before.reason:
             odd.append(SetAside(reason, state.source.feed_id, _oddity_detail(document)))
     if document is None or document.whole:
-        state = _validated(state, result, news, policy)
+        state = validated(state, result, news, policy)
         state = replace(state, body_hash=body or state.body_hash)
-    state = _succeeded(_moved(state, result, now_ms, policy), now_ms, policy, reason=reason)
+    state = _succeeded(moved(state, result, now_ms, policy), now_ms, policy, reason=reason)
     state = replace(state, unmodified=0)
     usual = interval_ms(state, now_ms, policy)
     return _due(state, usual if wait is None else min(usual, wait), now_ms, policy), (*odd, *actions)
@@ -290,7 +239,7 @@ def _take_items(
         page = page_address(entry.link)
         if page not in asked:
             asked.add(page)
-            actions.append(_ask_page(state, entry, document.language, now_ms))
+            actions.append(ask_page(state, entry, document.language, now_ms))
     overrun = count and not first and found.overlap == 0 and len(document.entries) > 1 and state.document_items > 1
     wait = _overrun_wait(state, document, now_ms, policy) if overrun else None
     if count:
@@ -310,23 +259,6 @@ def _take_items(
     return state, tuple(actions), wait
 
 
-def _ask_page(state: FeedState, entry: Entry, language: str, now_ms: int) -> Ask:
-    if not entry.language and language:
-        entry = replace(entry, language=language)
-    request = FetchRequest(
-        request_id=f"{state.source.feed_id}-{entry.identity}-{now_ms}",
-        kind="page",
-        url=entry.link,
-        host=host_of(entry.link),
-        feed_id=state.source.feed_id,
-        origin=state.source.origin,
-        requested_ms=now_ms,
-        entry=entry,
-        found_ms=now_ms,
-    )
-    return Ask(request, state.urgent or now_ms < state.burst_until_ms)
-
-
 def _overrun_wait(state: FeedState, document: ParsedFeed, now_ms: int, policy: PollPolicy) -> int:
     """A fraction of the time that a document's items last: of the span of their own dates, or since the last poll."""
     spans = [now_ms - (state.last_success_ms or state.rated_ms)]
@@ -334,47 +266,6 @@ def _overrun_wait(state: FeedState, document: ParsedFeed, now_ms: int, policy: P
     if len(dated) == len(document.entries) and dated[-1] > dated[0]:
         spans.append(dated[-1] - dated[0])
     return within(policy.overrun_share * min(spans), policy.floor_ms(state.source.tier), policy.ceiling_ms)
-
-
-def _validated(state: FeedState, result: FetchResult, news: int, policy: PollPolicy) -> FeedState:
-    """The row with the validators of a body that was read whole and parsed; they are opaque and never made up."""
-    modified = date_ms(result.last_modified) if result.last_modified else None
-    # A Last-Modified after the response's own Date would hide every later change (RFC 9110, 8.8.2.1 forbids it).
-    future = modified is not None and result.date_ms is not None and modified > result.date_ms
-    last_modified = "" if future else result.last_modified
-    asked_without = state.unmodified >= policy.unmodified_run
-    useless = state.validators_useless
-    if asked_without and news:
-        # The validators still matched, yet there were news behind them.
-        useless = (
-            useless
-            or (bool(result.etag) and result.etag == state.etag)
-            or (not result.etag and last_modified == state.last_modified)
-        )
-    idle = bool(state.etag) and result.etag != state.etag and not news
-    idle_run = state.useless + 1 if idle else 0
-    return replace(
-        state,
-        etag=result.etag,
-        last_modified=last_modified,
-        useless=idle_run,
-        validators_useless=useless or idle_run >= policy.useless_after,
-    )
-
-
-def _moved(state: FeedState, result: FetchResult, now_ms: int, policy: PollPolicy) -> FeedState:
-    """Believe a permanent redirect whose target parsed: http to https at once, anything else when it held for days."""
-    here = state.address or state.source.url
-    target = result.moved_to
-    if not target or target == here:
-        return replace(state, moved_to="", moved_since_ms=0)
-    same_but_scheme = here.startswith("http://") and target == "https://" + here.removeprefix("http://")
-    held = state.moved_to == target and now_ms - state.moved_since_ms >= policy.moved_held_ms
-    if same_but_scheme or held:
-        return replace(state, address=target, moved_to="", moved_since_ms=0)
-    if state.moved_to == target:
-        return state
-    return replace(state, moved_to=target, moved_since_ms=now_ms)
 
 
 def _succeeded(state: FeedState, now_ms: int, policy: PollPolicy, *, reason: str) -> FeedState:
@@ -416,42 +307,3 @@ def after_signal(state: FeedState, signal: PollSignal, now_ms: int, policy: Poll
         return state  # its answer is on the way and looks at the signal
     due = max(now_ms, soonest, state.not_before_ms)
     return replace(state, next_poll_ms=min(state.next_poll_ms, due))
-
-
-# ---------------------------------------------------------------- pages that wait
-
-
-def hold_page(state: FeedState, request: FetchRequest, not_before_ms: int, now_ms: int, policy: PollPolicy) -> Decision:
-    """Keep a page that the fetcher could not start, one every `page_gap_ms` a feed; give up when it grows old.
-
-    What is given up is served from its entry, so that no article is lost; a re-check without an entry just ends.
-    """
-    too_old = now_ms - request.found_ms > policy.page_patience_ms
-    if too_old or state.pending >= policy.pages_held:
-        if request.entry is None:
-            return state, ()
-        item = RawItem(
-            kind="entry",
-            url=request.url,
-            origin=request.origin,
-            found_ms=request.found_ms,
-            fetched_ms=now_ms,
-            feed_id=request.feed_id,
-            request_id=request.request_id,
-            entry=request.entry,
-            reason="page_deferred_too_long" if too_old else "too_many_pages_deferred",
-            recheck=request.recheck,
-        )
-        return state, (Serve(item),)
-    earliest = max(not_before_ms, now_ms + policy.page_gap_ms, state.page_slot_ms)
-    due = min(earliest, now_ms + policy.page_patience_ms)
-    state = replace(state, pending=state.pending + 1, page_slot_ms=due + policy.page_gap_ms)
-    return state, (Hold(request, due),)
-
-
-def release_page(state: FeedState, request: FetchRequest, now_ms: int) -> tuple[FeedState, Ask]:
-    """Ask for a held page again: the same request, one attempt on."""
-    attempt = request.attempt + 1
-    request_id = f"{request.request_id.partition('+')[0]}+{attempt}"
-    again = replace(request, attempt=attempt, request_id=request_id, requested_ms=now_ms)
-    return replace(state, pending=max(0, state.pending - 1)), Ask(again)
