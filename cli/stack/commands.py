@@ -100,10 +100,21 @@ def up(
         raise UserError(str(error)) from None
     click.echo(f"the stack is ready after {status.ready_after_s:.1f} s; data and logs in {one.spec.folder}")
     if jobs:
-        from cli.jobs import ORDER, submit_job  # they need each other
+        _submit_all(one, profile)
 
-        for name in ORDER:
-            click.echo(f"job {name}: {submit_job(name, one.endpoints, profile=profile)}")
+
+def _submit_all(one: Stack, profile: str) -> None:
+    from cli.jobs import ORDER, JobError, submit_job, wait_jobs  # they need each other
+
+    try:
+        ids = []
+        for job in ORDER:
+            ids.append(submit_job(job, one.endpoints, profile=profile))
+            click.echo(f"{job}: submitted as {ids[-1]}")
+        wait_jobs(one.endpoints, ids)
+    except JobError as error:
+        raise UserError(f"the stack is up, but {error}") from None
+    click.echo("all tasks run")
 
 
 @stack.command()
