@@ -176,6 +176,7 @@ def companions(weights: Weights) -> dict[str, Any]:
             "layer_norm_eps": 1e-12,
             "hidden_act": "gelu",
             "pad_token_id": weights.tokenizer.pad,
+            "transformers_version": "4.57.0",  # where it is missing, transformers warns of another model's tokenizer
         },
         "modules.json": [
             {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},

@@ -164,6 +164,7 @@ class FakeSentenceTransformer:
         assert options["normalize_embeddings"]
         assert options["show_progress_bar"] is False
         self.asked += texts
+        self.batch_size = options["batch_size"]
         return np.array([[1.0, 0.0]] * len(texts), dtype=np.float64)
 
 
@@ -185,6 +186,7 @@ def test_sentence_transformers_gets_the_same_prefix_and_length() -> None:
     assert made._model.asked == ["query: Ferry late", "query: "]
     assert made._model.max_seq_length == MAX_TOKENS
     assert made._model.options == {}
+    assert made._model.batch_size > 1
 
 
 @pytest.mark.usefixtures("fake_library")
@@ -194,6 +196,8 @@ def test_sentence_transformers_runs_the_built_folder_with_its_onnx_back_end(tmp_
     assert isinstance(made, SentenceTransformerEncoder)
     assert made.model_version == "sentence-transformers/m/1"
     assert made._model.options == {"backend": "onnx", "model_kwargs": {"file_name": "model.onnx"}}
+    assert made.encode(["a", "b"]).shape == (2, 2)
+    assert made._model.batch_size == 1  # the int8 graph's vectors would depend on their neighbours
 
 
 @pytest.mark.usefixtures("fake_library")

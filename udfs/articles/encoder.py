@@ -165,9 +165,11 @@ class SentenceTransformerEncoder:
             raise EncoderError(f"the sentence-transformers back end is not installed: {hint}") from error
         options: dict[str, Any] = {}
         version = Path(folder_or_name).name
+        self._batch_size = 32  # texts; float models on a GPU gain by it
         if (Path(folder_or_name) / MANIFEST).is_file():
             version = str(read_manifest(Path(folder_or_name))["model_version"])
             options = {"backend": "onnx", "model_kwargs": {"file_name": "model.onnx"}}
+            self._batch_size = 1  # see the module's head
         try:
             self._model = library.SentenceTransformer(folder_or_name, **options)
         except Exception as error:
@@ -175,7 +177,9 @@ class SentenceTransformerEncoder:
             raise EncoderError(f"sentence-transformers cannot load {folder_or_name}: {reason}") from error
         self._model.max_seq_length = max_tokens
         self.model_version = f"sentence-transformers/{version}"
-        self.dimensions = int(self._model.get_sentence_embedding_dimension() or 0)
+        # The method's name until release 5, and since.
+        old, new = "get_sentence_embedding_dimension", "get_embedding_dimension"
+        self.dimensions = int(getattr(self._model, new if hasattr(self._model, new) else old)() or 0)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
@@ -183,6 +187,7 @@ class SentenceTransformerEncoder:
         vectors = self._model.encode(
             [_prefixed(text) for text in texts],
             prompt="",
+            batch_size=self._batch_size,
             normalize_embeddings=True,
             convert_to_numpy=True,
             show_progress_bar=False,
