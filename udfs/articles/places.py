@@ -31,7 +31,7 @@ class PlacePolicy:
 
 
 # Countries whose names are also first names, states, seas or words.
-_AMBIGUOUS_COUNTRIES = "TD JO GE JE GN NE DM TG ML IN CU PE OM BJ MC NU TR AD"
+_AMBIGUOUS_COUNTRIES = "TD JO GE JE GN NE DM TG ML BJ"
 _GUARDED = frozenset(f"country:{code}" for code in _AMBIGUOUS_COUNTRIES.split())
 # Only those that go with places far more than with people: "lost to Murray" is no place.
 _OF_PLACE = """
@@ -150,7 +150,7 @@ class PlaceFinder:
         tokens = list(TOKEN.finditer(text))
         words = [token[0].casefold() for token in tokens]
         longer = [token[0][0].isupper() for token in tokens if len(token[0]) > 3]
-        # A headline in title case tells nothing by its capitals. German nouns all have one.
+        # In a headline in title case every name touches a capital, so its names need a second mention in the text.
         shouting = language != "de" and len(longer) > 2 and sum(longer) >= self._policy.title_case * len(longer)
         at = 0
         while at < len(tokens):
@@ -213,7 +213,7 @@ class PlaceFinder:
         if cased and size == 1 and (guarded or not country):
             opening = guarded and bool(_OPENS.search(text[max(0, start - 4) : start]))
             mention.personal = not shouting and _after_a_name(text, tokens, at, language)
-            longer = mention.personal or (not shouting and _before_a_name(text, tokens, at, language))
+            longer = _after_a_name(text, tokens, at, language) or _before_a_name(text, tokens, at, language)
             mention.strong = not (opening or longer or (guarded and shouting))
         return mention
 
