@@ -1,0 +1,103 @@
+"""Captured feeds and pages of real publishers through the whole line: each ends as an article or set aside with a reason."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.line import import_sources, press, start_jobs
+from cli.stack import Stack
+from connectors.settings import Endpoints
+from services.press.captured import CapturedSite
+from state_schemas.articles import Article, decode_normalised
+from state_schemas.codec import decode_record
+from state_schemas.fetching import RawItem
+from state_schemas.stories import StoryChange
+from state_schemas.topics import ARTICLES, ITEMS_RAW
+from tests.end_to_end.topics import DECISIONS, assert_decided_once, changes, quarantine, records
+from udfs.articles.parse import InProcess, Parsed, Reader, parse_raw
+from udfs.feeds.reader import parse_feed
+from udfs.poll.items import page_address
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("BROADSHEET_SHARED", CHECKOUT.parent / "shared")) / "data"
+# The largest feed has 110 entries on one host, asked at one a second; the rest is room for a busy machine.
+PATIENCE_S = 600.0
+
+pytestmark = pytest.mark.skipif(not (DATA / "feeds").exists(), reason=f"no captured feeds in {DATA}")
+
+
+def _captured_addresses() -> Counter[str]:
+    """Page addresses that the captured feeds and pages name, with how many entries name each."""
+    site = CapturedSite(DATA)
+    named: Counter[str] = Counter()
+    for feed in site.feeds:
+        document = parse_feed((DATA / "feeds" / feed.file).read_bytes(), f"https://{feed.host}/_captured/{feed.file}")
+        named.update(page_address(entry.link) for entry in document.entries if entry.link)
+    named.update(page_address(page.url) for page in site.pages)
+    return named
+
+
+def _raw_items(endpoints: Endpoints) -> list[RawItem]:
+    return records(endpoints, ITEMS_RAW, lambda data: decode_record(RawItem, data), timeout_s=120)
+
+
+def _wait(done: Callable[[], object], what: str) -> None:
+    began = time.monotonic()
+    while left := done():
+        assert time.monotonic() - began < PATIENCE_S, f"{what}: {left}"
+        time.sleep(5)
+
+
+@pytest.mark.timeout(1800)
+def test_every_entry_and_page_has_an_end(make_stack: Callable[..., Stack], capsys: pytest.CaptureFixture[str]) -> None:
+    stack = make_stack(gateway=True)
+    endpoints = stack.endpoints
+    port = endpoints.gateway.rpartition(":")[2]
+    start_jobs(endpoints, "demo", lambda line: None)
+    named = _captured_addresses()
+    with press("--captured", str(DATA), "--port", port):
+        import_sources(endpoints, "--captured", str(DATA), "--port", port)
+
+        def not_asked() -> set[str]:
+            return set(named) - {page_address(item.entry.link) for item in _raw_items(endpoints) if item.entry}
+
+        _wait(lambda: len(not_asked()), "entries whose page was never asked for")
+
+    raw = _raw_items(endpoints)
+    reader = Reader(endpoints.reference_data_folder())
+    extractor = InProcess(reader.tracking)
+    ends = [(item, parse_raw(item, reader, extractor, lambda _: None)) for item in raw]
+    wanted = {end.event.article_id: item.url for item, end in ends if isinstance(end, Parsed)}
+
+    def undecided() -> set[str]:
+        return {url for article, url in wanted.items() if article not in _decisions(changes(endpoints))}
+
+    _wait(lambda: sorted(undecided())[:5], "articles without a decision")
+
+    found = changes(endpoints)
+    assert_decided_once(found)
+    aside = Counter(record.reason for record in quarantine(endpoints))
+    refused = {record.subject for record in quarantine(endpoints)}
+    for item, end in ends:
+        if not isinstance(end, Parsed):
+            assert item.url in refused, f"{item.url}: {end.reason}, but nothing in quarantine"
+    articles = [record for record in records(endpoints, ARTICLES, decode_normalised) if isinstance(record, Article)]
+    assert {article.article_id for article in articles} == set(wanted)
+    kinds = Counter(change.change for change in found)
+    assert sum(kinds[kind] for kind in DECISIONS) == len(wanted)
+    with capsys.disabled():
+        print(  # noqa: T201  the figures of the run, for whoever started it
+            f"\ncaptured: {sum(named.values())} entries and pages name {len(named)} addresses; {len(raw)} raw items "
+            f"({dict(Counter(item.kind for item in raw))}), {len(wanted)} articles, decisions {dict(kinds)}, "
+            f"set aside {dict(aside)}"
+        )
+
+
+def _decisions(found: list[StoryChange]) -> set[str]:
+    return {change.article.article_id for change in found if change.article and change.change in DECISIONS}
