@@ -21,8 +21,8 @@ from state_schemas.stories import StoryChange
 from state_schemas.topics import ARTICLES, ITEMS_RAW
 from tests.end_to_end.topics import DECISIONS, assert_decided_once, changes, quarantine, records
 from udfs.articles.parse import InProcess, Parsed, Reader, parse_raw
+from udfs.feeds.identity import page_address
 from udfs.feeds.reader import parse_feed
-from udfs.poll.items import page_address
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("BROADSHEET_SHARED", CHECKOUT.parent / "shared")) / "data"
