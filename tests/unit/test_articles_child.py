@@ -65,17 +65,26 @@ def test_a_child_that_dies_is_replaced(child: ExtractionChild) -> None:
     assert child.restarts == 1
 
 
-def test_a_page_over_its_time_is_killed_alone(child: ExtractionChild) -> None:
+def test_a_page_over_its_wall_time_is_killed_alone(child: ExtractionChild) -> None:
     child.page(RAW, HTML)
     first = pid_of(child)
-    os.kill(first, signal.SIGSTOP)  # as a regular expression without an end would: it does not answer
-    child._policy = ArticlesPolicy(page_limit_ms=50)
+    os.kill(first, signal.SIGSTOP)  # it does not answer
+    child._policy = ArticlesPolicy(page_limit_ms=50, page_wall_ms=50)
     found = child.page(RAW, HTML)
     assert found == Rejection(reason="extract_timed_out", detail="over 50 ms")
     child._policy = ArticlesPolicy(page_limit_ms=20_000)
     assert isinstance(child.page(RAW, HTML), Extraction)
     with pytest.raises(ProcessLookupError):
         os.kill(first, 0)
+
+
+def test_a_page_over_its_processor_time_is_killed_alone(child: ExtractionChild) -> None:
+    child.page(RAW, HTML)
+    child._policy = ArticlesPolicy(page_limit_ms=100, page_wall_ms=60_000)
+    found = child.page(RAW, b"<html><body>" + b"<p>word <b>word</b></p>" * 200_000)
+    assert found == Rejection(reason="extract_timed_out", detail="over 100 ms")
+    child._policy = ArticlesPolicy(page_limit_ms=20_000)
+    assert isinstance(child.page(RAW, HTML), Extraction)
 
 
 def test_a_page_over_its_memory_ends_alone() -> None:

@@ -1,7 +1,7 @@
 """Extraction in a process of its own that can be killed: neither lxml nor a regular expression can be interrupted.
 
-The parent side, `ExtractionChild`, gives a page to the child, waits at most the limit and replaces a child that hangs,
-crashes or has used up its memory. The child side is this module run as a program: it reads requests from an inherited
+The parent side, `ExtractionChild`, gives a page to the child, waits until it has used up its time and replaces a child
+that hangs, crashes or has used up its memory. The child side is this module run as a program: it reads requests from an inherited
 socket until the parent closes it. A fresh interpreter, not a fork: a worker's threads and gRPC do not survive one.
 """
 
@@ -13,12 +13,14 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal
 
 import msgspec
+import psutil
 
 from state_schemas.codec import decode_record, encode_record
 from state_schemas.fetching import RawItem
@@ -33,6 +35,7 @@ FAILURES: frozenset[str] = frozenset(
 
 _READY = b"ready"
 _GRACE_S = 1.0
+_SHORTEST_WAIT_S = 0.02
 
 
 class _Request(msgspec.Struct, array_like=True):
@@ -86,8 +89,9 @@ class ExtractionChild:
         connection = self._connection or self._start()
         self._pages += 1
         try:
+            used_s = self._cpu_s()
             connection.send_bytes(_encode(request))
-            if not connection.poll(self._policy.page_limit_ms / 1000):
+            if not self._answered(connection, used_s):
                 return self._ended("extract_timed_out", f"over {self._policy.page_limit_ms} ms")
             answer = _decode_answer(connection.recv_bytes())
         except (EOFError, OSError):
@@ -96,6 +100,26 @@ class ExtractionChild:
         if isinstance(answer, Rejection) and answer.reason == "extract_out_of_memory":
             return self._ended("extract_out_of_memory", answer.detail)
         return answer
+
+    def _answered(self, connection: Connection, used_s: float) -> bool:
+        """Wait until the child answers, has used its processor time or the wall time is over. used_s: before the page."""
+        limit_s, wall_s = self._policy.page_limit_ms / 1000, self._policy.page_wall_ms / 1000
+        until = time.monotonic() + wall_s
+        wait_s = min(limit_s, wall_s)
+        while not connection.poll(wait_s):
+            left_s = min(limit_s - (self._cpu_s() - used_s), until - time.monotonic())
+            if left_s <= 0:
+                return False
+            wait_s = max(left_s, _SHORTEST_WAIT_S)
+        return True
+
+    def _cpu_s(self) -> float:
+        """Processor time the child has used, s; 0 for one that is gone."""
+        try:
+            times = psutil.Process(self._process.pid).cpu_times() if self._process else None
+        except psutil.Error:
+            return 0.0
+        return times.user + times.system if times else 0.0
 
     def _ended(self, reason: Failure, detail: str) -> Rejection:
         self.close()
@@ -114,7 +138,7 @@ class ExtractionChild:
         process = subprocess.Popen(
             [
                 sys.executable, "-m", "udfs.articles.child", str(theirs.fileno()), str(self._reference_data),
-                str(policy.child_memory_bytes), str(2 * policy.page_limit_ms),
+                str(policy.child_memory_bytes), str(policy.page_wall_ms),
             ],
             pass_fds=(theirs.fileno(),),
             env=environment,
