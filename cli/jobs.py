@@ -196,14 +196,18 @@ def jobs() -> None:
 
 
 def _endpoints() -> Endpoints:
-    """The environment's, else those of the stack of this checkout, whatever ports it was given."""
     try:
-        if any(name.startswith("BROADSHEET_") for name in os.environ):
-            return Endpoints.from_mapping(os.environ)
+        return Endpoints.from_mapping(os.environ)
     except SettingsError as error:
         raise UserError(str(error)) from None
+
+
+def _profile(endpoints: Endpoints) -> str:
+    """The profile that this checkout's stack was brought up with, where it is that stack's cluster; else the setting."""
     existing = Stack.existing()
-    return existing.endpoints if existing is not None else Endpoints()
+    if existing is not None and existing.endpoints.flink_rest == endpoints.flink_rest:
+        return existing.spec.profile
+    return endpoints.profile
 
 
 def _each(names: tuple[str, ...], everything: bool, do: Callable[[str], str]) -> None:
@@ -250,7 +254,7 @@ def submit(
         job_id = submit_job(
             name,
             endpoints,
-            profile=profile or endpoints.profile,
+            profile=profile or _profile(endpoints),
             parallelism=parallelism,
             from_savepoint=from_savepoint,
             fresh=fresh,

@@ -74,7 +74,11 @@ def _existing(folder: Path) -> Stack:
 @click.option("--jobs/--no-jobs", default=False, help="Submit all jobs once the stack is ready.")
 @click.option("--gateway", default="", metavar="HOST:PORT", help="Where the fetcher finds every host, instead of DNS.")
 @click.option("--slots", type=click.IntRange(1, 256), default=8, show_default=True, help="Task slots.")
-@click.option("--metrics", is_flag=True, help="Flink reports to Prometheus on ports 9250 and 9251.")
+@click.option(
+    "--metrics",
+    is_flag=True,
+    help="Flink reports to Prometheus on ports 9250 and 9251 (of all interfaces: its reporter knows no other).",
+)
 @click.option("--timeout", "timeout_s", type=float, default=180.0, show_default=True, help="Seconds to get ready.")
 def up(
     profile: str,
