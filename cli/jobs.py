@@ -203,7 +203,7 @@ def _endpoints() -> Endpoints:
 
 
 def _profile(endpoints: Endpoints) -> str:
-    """The profile that this checkout's stack was brought up with, where it is that stack's cluster; else the setting."""
+    """What this checkout's stack was brought up with, where the settings lead to its cluster; else the setting."""
     existing = Stack.existing()
     if existing is not None and existing.endpoints.flink_rest == endpoints.flink_rest:
         return existing.spec.profile

@@ -77,7 +77,7 @@ def _existing(folder: Path) -> Stack:
 @click.option(
     "--metrics",
     is_flag=True,
-    help="Flink reports to Prometheus on ports 9250 and 9251 (of all interfaces: its reporter knows no other).",
+    help="Flink reports to Prometheus on ports from 9250.",
 )
 @click.option("--timeout", "timeout_s", type=float, default=180.0, show_default=True, help="Seconds to get ready.")
 def up(
