@@ -1,8 +1,9 @@
 """Extraction in a process of its own that can be killed: neither lxml nor a regular expression can be interrupted.
 
 The parent side, `ExtractionChild`, gives a page to the child, waits until it has used up its time and replaces a child
-that hangs, crashes or has used up its memory. The child side is this module run as a program: it reads requests from an inherited
-socket until the parent closes it. A fresh interpreter, not a fork: a worker's threads and gRPC do not survive one.
+that hangs, crashes or has used up its memory. The child side is this module run as a program: it reads requests from
+an inherited socket until the parent closes it. A fresh interpreter, not a fork: a worker's threads and gRPC do not
+survive one.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class ExtractionChild:
         return answer
 
     def _answered(self, connection: Connection, used_s: float) -> bool:
-        """Wait until the child answers, has used its processor time or the wall time is over. used_s: before the page."""
+        """Wait until the child answers, has used its time or the wall time is over. used_s: of the pages before."""
         limit_s, wall_s = self._policy.page_limit_ms / 1000, self._policy.page_wall_ms / 1000
         until = time.monotonic() + wall_s
         wait_s = min(limit_s, wall_s)
@@ -116,7 +117,8 @@ class ExtractionChild:
     def _cpu_s(self) -> float:
         """Processor time the child has used, s; 0 for one that is gone."""
         try:
-            times = psutil.Process(self._process.pid).cpu_times() if self._process else None
+            process = psutil.Process(self._process.pid) if self._process else None  # type: ignore[no-untyped-call]
+            times = process.cpu_times() if process else None
         except psutil.Error:
             return 0.0
         return times.user + times.system if times else 0.0
