@@ -146,6 +146,8 @@ def _kafka(spec: StackSpec, endpoints: Endpoints) -> Component:
         "-Xms128m",
         "-Xmx256m",
         "-XX:+UseSerialGC",
+        # At hundreds of records a second the optimising compiler never pays: 9.1 s of CPU until it serves, 4.6 s so.
+        "-XX:TieredStopAtLevel=1",
         f"-Dlog4j2.configurationFile={CHECKOUT / 'docker' / 'kafka-log4j2.properties'}",
         "-cp",
         f"{jars}/*",
