@@ -41,6 +41,7 @@ with warnings.catch_warnings():
         TopicAlreadyExistsError,
         UnknownTopicOrPartitionError,
     )
+    from kafka.net.inet import KafkaNetSocket
     from kafka.partitioner.default import murmur2
     from kafka.structs import OffsetAndMetadata
 
@@ -53,6 +54,20 @@ CONNECT_S = 10.0
 
 # A program that configures no logging must not have the library's retries printed on its terminal.
 logging.getLogger("kafka").addHandler(logging.NullHandler())
+
+_connect = KafkaNetSocket.sock_connect
+
+
+async def _connect_or_close(self: Any, net: Any, sock: Any, *where: Any, **until: Any) -> Any:
+    """kafka-python 3.0.12 leaves the socket of a failed connection open: while a broker is away, one a second."""
+    try:
+        return await _connect(self, net, sock, *where, **until)
+    except BaseException:
+        sock.close()
+        raise
+
+
+KafkaNetSocket.sock_connect = _connect_or_close
 
 Partition = tuple[str, int]  # topic name, partition
 
@@ -363,22 +378,28 @@ def group_lag(endpoints: Endpoints, group: str) -> tuple[Lag, ...]:
 
 
 class _Rebalance(AsyncConsumerRebalanceListener):
-    """Runs on the library's own I/O thread: what it calls must return at once."""
+    """Runs on the library's own I/O thread: what it calls must return at once.
+
+    Before a rebalance everything is "revoked", but what stays with this member keeps its position: nothing of it is
+    read again. So only the new assignment tells what is gone.
+    """
 
     def __init__(self, member: GroupMember) -> None:
         self._member = member
 
     async def on_partitions_revoked(self, revoked: Any) -> None:
-        finished = self._member.on_revoked({(name.topic, name.partition) for name in revoked})
+        names = {(name.topic, name.partition) for name in revoked}
+        finished = {name: at for name, at in self._member.finished().items() if name in names}
         if finished:
             with suppress(KafkaError):
                 await self._member.consumer.commit_async(_offsets(finished))
 
     async def on_partitions_lost(self, lost: Any) -> None:
-        self._member.on_revoked({(name.topic, name.partition) for name in lost})
+        # Put out of the group: what comes back is read again from what was committed.
+        self._member.on_held(set())
 
     async def on_partitions_assigned(self, assigned: Any) -> None:
-        self._member.on_assigned({(name.topic, name.partition) for name in assigned})
+        self._member.on_held(self._member.held())
 
 
 def _offsets(finished: Mapping[Partition, int]) -> dict[Any, Any]:
@@ -388,8 +409,10 @@ def _offsets(finished: Mapping[Partition, int]) -> dict[Any, Any]:
 class GroupMember:
     """One member of a consumer group with the range assignor and offsets committed by hand.
 
-    Used by one thread; only `on_revoked` and `on_assigned` are called from another, and must return at once.
-    on_revoked gives the next offset to read of each partition that it wants committed before the hand-over.
+    Used by one thread; only `finished` and `on_held` are called from another, and must return at once.
+    finished: asked before each rebalance for the next offset to read of each partition, to be committed.
+    on_held: told after it which partitions are held from now on. Work on any other must end; work on one that stays
+    goes on, for it is not read again.
     """
 
     def __init__(
@@ -399,14 +422,14 @@ class GroupMember:
         topics: Iterable[Topic],
         client_id: str,
         *,
-        on_revoked: Callable[[set[Partition]], Mapping[Partition, int]],
-        on_assigned: Callable[[set[Partition]], None],
+        finished: Callable[[], Mapping[Partition, int]],
+        on_held: Callable[[set[Partition]], None],
         session_timeout_s: float = 15,
     ) -> None:
         """Connects; raises BrokerUnreachableError after 10 s. A killed member's partitions move after the time-out."""
         self._endpoints = endpoints
-        self.on_revoked = on_revoked
-        self.on_assigned = on_assigned
+        self.finished = finished
+        self.on_held = on_held
         with _faults(endpoints, f"joining {group}"):
             self.consumer = _consumer(
                 endpoints,

@@ -71,6 +71,7 @@ class HostGates:
         self._numbers = count()
         # Hosts that may start a request but found no place in the process; urgent ones first.
         self._short: tuple[deque[str], deque[str]] = (deque(), deque())
+        self._gentle_ms = 0
         self.running = 0
 
     @property
@@ -107,6 +108,13 @@ class HostGates:
         line = self._line(host)
         line.host = gate.learnt(line.host, how, host, self._clock_ms(), self._policy)
 
+    def start_gently(self) -> None:
+        """Another process may have asked any host just now: let a gap pass at each that has no request in flight."""
+        self._gentle_ms = self._clock_ms() + self._policy.host_gap_ms
+        for line in self._lines.values():
+            if not line.host.in_flight:
+                line.host = replace(line.host, next_start_ms=max(line.host.next_start_ms, self._gentle_ms))
+
     def crawl_delay(self, host: str, delay_ms: int) -> None:
         """robots.txt asks for this gap."""
         line = self._line(host)
@@ -118,7 +126,7 @@ class HostGates:
         if line is None:
             if len(self._lines) >= self._policy.robots_hosts:
                 self._sweep()
-            line = self._lines[host] = _Line()
+            line = self._lines[host] = _Line(gate.Host(next_start_ms=self._gentle_ms))
         return line
 
     def _sweep(self) -> None:

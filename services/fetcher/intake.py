@@ -37,8 +37,8 @@ class Works(Protocol):
         """Begin to work on one request. Called in the event loop."""
         ...
 
-    async def give_up(self, partitions: set[Partition]) -> None:
-        """End all work on these partitions' requests that has no result yet."""
+    async def hand_over(self, gone: set[Partition]) -> None:
+        """Partitions moved: end all work on those that are gone and has no result yet, and start gently on the new."""
         ...
 
 
@@ -68,9 +68,14 @@ class Intake(threading.Thread):
         self._draining = False
         self._begun = 0
         self._begun_bytes = 0
-        self.assigned = 0
+        self._held: set[Partition] = set()
         self.joined = False
         self.polled = time.monotonic()
+
+    @property
+    def partitions(self) -> int:
+        """Partitions held now."""
+        return len(self._held)
 
     @property
     def held(self) -> int:
@@ -123,8 +128,8 @@ class Intake(threading.Thread):
                     GROUP,
                     (FETCH_REQUESTS_PRIORITY, FETCH_REQUESTS),
                     GROUP,
-                    on_revoked=self._revoked,
-                    on_assigned=self._assigned,
+                    finished=self._finished,
+                    on_held=self._moved,
                 )
             except BrokerUnreachableError as error:
                 log.warning("broker_unreachable", detail=str(error))
@@ -177,21 +182,21 @@ class Intake(threading.Thread):
 
     # ------------------------------------------------------------ called on the library's I/O thread
 
-    def _assigned(self, partitions: set[Partition]) -> None:
-        self.assigned = len(partitions)
-        self.joined = True
-        log.info("assigned", partitions=len(partitions))
-
-    def _revoked(self, partitions: set[Partition]) -> Mapping[Partition, int]:
-        self.assigned = 0
-        if not partitions:
-            return {}
+    def _finished(self) -> Mapping[Partition, int]:
         with self._lock:
-            last = self._tracker.give_up(partitions)
-        # No host may be asked by two owners: the old one's requests have ended before the hand-over goes on.
-        try:
-            asyncio.run_coroutine_threadsafe(self._works.give_up(partitions), self._loop).result(timeout=2)
-        except (TimeoutError, RuntimeError):
-            log.warning("revoke_in_a_hurry", partitions=len(partitions))
-        log.info("revoked", partitions=len(partitions))
-        return last
+            return self._tracker.committable()
+
+    def _moved(self, held: set[Partition]) -> None:
+        gone, came = self._held - held, held - self._held
+        self._held = held
+        with self._lock:
+            self._tracker.give_up(gone)
+        if gone or came:
+            # No host may be asked by two owners: requests for what is gone end before this goes on, and a new owner
+            # lets a gap pass before it asks.
+            try:
+                asyncio.run_coroutine_threadsafe(self._works.hand_over(gone), self._loop).result(timeout=2)
+            except (TimeoutError, RuntimeError):
+                log.warning("hand_over_in_a_hurry", gone=len(gone))
+            log.info("partitions", held=len(held), came=len(came), gone=len(gone))
+        self.joined = self.joined or bool(held)

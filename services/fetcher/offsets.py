@@ -66,15 +66,12 @@ class OffsetTracker:
             if partition in self._partitions:
                 self._committed[partition] = offset
 
-    def give_up(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """These go to another member: what is still to be committed of them. Their tickets count no more."""
-        gone = set(partitions)
-        last = {partition: at for partition, at in self.committable().items() if partition in gone}
-        for partition in gone:
+    def give_up(self, partitions: Iterable[Partition]) -> None:
+        """These went to another member: nothing of them is committed any more, and their tickets count no more."""
+        for partition in partitions:
             self._partitions.pop(partition, None)
             self._committed.pop(partition, None)
             self._epochs[partition] = self._epochs.get(partition, 0) + 1
-        return last
 
     def unfinished(self) -> int:
         """Records being worked on."""

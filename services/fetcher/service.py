@@ -76,9 +76,11 @@ class Desk:
         task.add_done_callback(self._done)
         self._metrics.requests.labels(message.topic).inc()
 
-    async def give_up(self, partitions: set[Partition]) -> None:
-        """End the work on these partitions that has no result yet; a result that is there still goes out."""
-        await self._end([task for task, work in self._tasks.items() if work.ticket.partition in partitions])
+    async def hand_over(self, gone: set[Partition]) -> None:
+        """End the work on these partitions that has no result yet; a result that is there still goes out. Whoever had
+        the partitions that came may have asked their hosts a moment ago."""
+        self._fetching.hosts.start_gently()
+        await self._end([task for task, work in self._tasks.items() if work.ticket.partition in gone])
 
     async def drain(self, patience_s: float) -> None:
         """Let what runs end within the patience, then end the rest."""
@@ -187,7 +189,7 @@ async def run(settings: FetcherSettings, endpoints: Endpoints, policy: FetchPoli
         well = joined and intake is not None and intake.is_alive() and silent < _SILENT_S
         return well, {
             "status": "ok" if well else "starting" if not joined else "stuck",
-            "partitions": intake.assigned if intake is not None else 0,
+            "partitions": intake.partitions if intake is not None else 0,
             "held": intake.held if intake is not None else 0,
             "running": fetching.hosts.running,
             "hosts": fetching.hosts.hosts,

@@ -48,12 +48,20 @@ def request(kind: str) -> FetchRequest:
     )
 
 
+class Hosts:
+    gentle = 0
+
+    def start_gently(self) -> None:
+        self.gentle += 1
+
+
 class Asked:
     """Stands for Fetching: each request ends as told, or never."""
 
     def __init__(self, end: Got | BaseException | None) -> None:
         self.end = end
         self.urgent: list[bool] = []
+        self.hosts = Hosts()
         self.given_up = 0
 
     async def end_of(self, request: FetchRequest, *, urgent: bool) -> Got:
@@ -206,7 +214,8 @@ def test_what_is_given_up_is_neither_answered_nor_finished() -> None:
             place = (FETCH_REQUESTS.name, partition)
             desk.accept(Message(partition, 1, NOW, "h", value, FETCH_REQUESTS.name), Ticket(place, 1, 0))
         await asyncio.sleep(0)
-        await desk.give_up({(FETCH_REQUESTS.name, 0)})
+        await desk.hand_over({(FETCH_REQUESTS.name, 0)})
+        assert office.asked.hosts.gentle == 1
         assert office.asked.given_up == 1
         await desk.drain(0)
         assert office.asked.given_up == 2

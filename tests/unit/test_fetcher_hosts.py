@@ -224,3 +224,18 @@ def test_one_that_gives_up_in_line_leaves_no_trace() -> None:
         return hosts.running
 
     assert run(main()) == 2
+
+
+def test_after_a_hand_over_a_gap_passes_before_any_host_is_asked() -> None:
+    async def main() -> list[tuple[str, int]]:
+        hosts, seen = gates(), []
+        await visit(hosts, "known.example", 0.1, seen)
+        await asyncio.sleep(60)
+        hosts.start_gently()
+        began = now_ms()
+        async with asyncio.TaskGroup() as group:
+            for name in ("known.example", "new.example"):
+                group.create_task(visit(hosts, name, 0.1, seen))
+        return [(name, at - began) for name, at in seen[1:]]
+
+    assert run(main()) == [("known.example", 1_000), ("new.example", 1_000)]
