@@ -95,8 +95,9 @@ def source_of(row: Mapping[str, str], registered_ms: int, *, gateway: str = "") 
         origin=Origin(
             publisher=publisher,
             name=values["publisher_name"] or publisher,
-            country=country,
-            language=base,
+            # Codes that say "not known" are left out: what is not known may be found out later.
+            country="" if country == "ZZ" else country,
+            language="" if base == "und" else base,
             category="" if category == "general" else category,
             authority=authority,
             owner=values["owner"],

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from fake_flink import Harness
 
+from connectors.objects import Stored
 from connectors.settings import Endpoints
 from state_schemas.codec import decode_record, encode_record, pack_text
 from state_schemas.fetching import Body, FetchRequest, FetchResult, RawItem
@@ -218,6 +219,25 @@ def test_a_body_above_the_limit_is_never_unpacked(harness: Harness) -> None:
     assert big.body is not None
     send(harness, replace_body(big, Body(size=50 * 1024 * 1024, evidence="00" * 32)))
     assert quarantine(harness)[0].reason == "feed_too_large"
+
+
+def test_a_large_body_is_read_from_the_object_store(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = document(1)
+    kept = {f"evidence/{'ab' * 32}": Stored(pack_text(body), "e")}
+
+    class Objects:
+        def __init__(self, _: Endpoints) -> None: ...
+
+        async def get(self, key: str) -> Stored | None:
+            return kept.get(key)
+
+    monkeypatch.setattr("udfs.poll.operator.S3Objects", Objects)
+    send(harness, SOURCE)
+    there = replace_body(answer(polled(harness), b"x"), Body(size=len(body), evidence="ab" * 32))
+    assert [page.url for page in send(harness, there)] == ["https://harbour.example/1"]
+    gone = answer(polled(harness, POLICY.ceiling_ms), b"x")
+    send(harness, replace_body(gone, Body(size=len(body), evidence="cd" * 32)))
+    assert quarantine(harness)[0].reason == "evidence_missing"
 
 
 def replace_body(result: FetchResult, body: Body) -> FetchResult:

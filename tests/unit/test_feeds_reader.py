@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from state_schemas.codec import encode_record
 from state_schemas.fetching import Entry
 from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
 from udfs.feeds.reader import parse_feed
@@ -147,7 +148,8 @@ def test_deep_nesting_is_cut_off() -> None:
 def test_any_bytes_give_a_feed_or_a_reason(body: bytes) -> None:
     for document in (body, b"<rss><channel><item>" + body, b'{"version":"https://jsonfeed.org/version/1"' + body):
         with suppress(FeedError):
-            parse_feed(document, URL)
+            for entry in parse_feed(document, URL).entries:
+                encode_record(entry)
 
 
 # ---------------------------------------------------------------- texts, once decoded
@@ -197,6 +199,22 @@ def test_xhtml_content_reads_as_html() -> None:
     )
     assert entry.title == "A < B"
     assert entry.content == "<div><p>Ayes &amp; noes<br></p></div>"
+
+
+def test_what_no_record_can_hold_is_left_out() -> None:
+    document = (
+        '{"version":"https://jsonfeed.org/version/1","feed_url":"https://a.example/\\ud800","title":"\\ud800",'
+        '"items":[{"id":"\\udc00","title":"a\\u0001b\\ud800","url":"/x\\ud800","tags":["\\ud800"],'
+        '"content_text":"\\u0007\\udfff"}]}'
+    )
+    feed = read(document)
+    assert encode_record(feed.entries[0])
+    assert (feed.topic, feed.entries[0].link, feed.entries[0].title) == ("", "", "ab?")
+
+
+def test_a_link_that_no_server_would_take_is_none() -> None:
+    entry = one(rss(f"<item><guid>1</guid><link>https://news.example/{'a' * 3000}</link></item>"))
+    assert entry.link == ""
 
 
 def test_long_texts_are_cut() -> None:

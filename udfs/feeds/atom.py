@@ -57,8 +57,8 @@ def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
     categories.pop("", None)
     return Entry(
         identity="",
-        guid=clip(collapse(_text(about, "id")), policy.max_link),
-        link=clip(_link(about, url), policy.max_link),
+        guid=clip(collapse(_text(about, "id")), policy.max_guid),
+        link=_link(about, url),
         title=clip(_plain(about, "title"), policy.max_title),
         summary=clip(_html(about, "summary"), policy.max_summary),
         content=clip(_html(about, "content"), policy.max_content),
@@ -66,11 +66,9 @@ def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
         published_ms=parse_instant(_text(about, "published", "issued", "created", "dc:date", "dcterms:issued")),
         updated_ms=parse_instant(_text(about, "updated", "modified", "dcterms:modified")),
         categories=tuple(categories)[: policy.max_names],
-        image=clip(picture(item, children(item), base_of(item, url)), policy.max_link),
+        image=picture(item, children(item), base_of(item, url)),
         language=clip(language_of(item), 40),
-        source_url=""
-        if source is None
-        else clip(_link(origin, url) or absolute(_text(origin, "id"), ""), policy.max_link),
+        source_url="" if source is None else _link(origin, url) or absolute(_text(origin, "id"), ""),
         source_name="" if source is None else clip(_plain(origin, "title"), 200),
     )
 

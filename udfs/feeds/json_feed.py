@@ -44,8 +44,8 @@ def _entry(item: dict[str, Any], url: str, policy: ReaderPolicy) -> Entry:
     given = item.get("id")
     return Entry(
         identity="",
-        guid=clip(str(given).strip() if isinstance(given, str | int | float) else "", policy.max_link),
-        link=clip(absolute(_text(item, "url") or _text(item, "external_url"), url), policy.max_link),
+        guid=clip(str(given).strip() if isinstance(given, str | int | float) else "", policy.max_guid),
+        link=absolute(_text(item, "url") or _text(item, "external_url"), url),
         title=clip(collapse(_text(item, "title")), policy.max_title),
         summary=clip(as_html(_text(item, "summary")), policy.max_summary),
         content=clip(_text(item, "content_html") or as_html(_text(item, "content_text")), policy.max_content),
@@ -57,7 +57,7 @@ def _entry(item: dict[str, Any], url: str, policy: ReaderPolicy) -> Entry:
         )[: policy.max_names]
         if isinstance(tags, list)
         else (),
-        image=clip(absolute(_text(item, "image") or _text(item, "banner_image"), url), policy.max_link),
+        image=absolute(_text(item, "image") or _text(item, "banner_image"), url),
         language=clip(_text(item, "language"), 40),
     )
 

@@ -55,8 +55,8 @@ def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
     )
     return Entry(
         identity="",
-        guid=clip(guid, policy.max_link),
-        link=clip(_link(item, about, base, guid), policy.max_link),
+        guid=clip(guid, policy.max_guid),
+        link=_link(item, about, base, guid),
         title=clip(plain(_first(about, "title", "media:title", "dc:title")), policy.max_title),
         summary=clip(description, policy.max_summary),
         content=clip(content, policy.max_content),
@@ -64,9 +64,9 @@ def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
         published_ms=parse_instant(published),
         updated_ms=parse_instant(updated),
         categories=_names(about, "category", "dc:subject", limit=policy.max_names),
-        image=clip(picture(item, about, base), policy.max_link),
+        image=picture(item, about, base),
         language=clip(collapse(_first(about, "dc:language")) or language_of(item), 40),
-        source_url="" if source is None else clip(absolute(source.get("url", ""), base), policy.max_link),
+        source_url="" if source is None else absolute(source.get("url", ""), base),
         source_name="" if source is None else clip(plain(text_of(source)), 200),
     )
 

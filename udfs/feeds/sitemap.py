@@ -45,12 +45,12 @@ def _entry(about: dict[str, list[Element]], news: dict[str, list[Element]], url:
     keywords.pop("", None)
     return Entry(
         identity="",
-        link=clip(absolute(_text(about, "loc"), url), policy.max_link),
+        link=absolute(_text(about, "loc"), url),
         title=clip(collapse(_text(news, "news:title")), policy.max_title),
         published_ms=parse_instant(_text(news, "news:publication_date")),
         updated_ms=parse_instant(_text(about, "lastmod")),
         categories=tuple(keywords)[: policy.max_names],
-        image=clip(absolute(_text(image, "image:loc"), url), policy.max_link),
+        image=absolute(_text(image, "image:loc"), url),
         language=clip(_text(publication, "news:language") or _text(news, "news:language"), 40),
     )
 
