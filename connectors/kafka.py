@@ -1,9 +1,9 @@
-"""Kafka for services and the command line: a producer, bounded and endless readers, lag, a member of a group.
+"""Kafka for services and the command line: a producer, bounded and endless readers, lag.
 
-Built on kafka-python alone; Flink's own sources and sinks are in `kafka_flink.py`. Keys are placed as Java's client
-places them, so a key lands in one partition whoever writes it. Batches are not compressed: Flink's connector ships
-without the codecs for zstd and lz4, and large bodies are zstd before they come here. Readers see committed records
-only. Reading order: `Message`, `Producer`, `read_all` and `tail`, `group_lag`, `GroupMember`.
+Built on kafka-python alone (a group's member: `kafka_group.py`; Flink's side: `kafka_flink.py`). Keys are placed as
+Java's client places them, so a key lands in one partition whoever writes it. Batches are not compressed: Flink's
+connector ships without the codecs for zstd and lz4, and large bodies are zstd before they come here. Readers see
+committed records only. Reading order: `Message`, `Producer`, `read_all` and `tail`, `group_lag`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ with warnings.catch_warnings():
         OffsetSpec,
         TopicPartition,
     )
-    from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
-    from kafka.coordinator.assignors.range import RangePartitionAssignor
     from kafka.errors import (
         CoordinatorNotAvailableError,
         KafkaError,
@@ -43,7 +41,6 @@ with warnings.catch_warnings():
     )
     from kafka.net.inet import KafkaNetSocket
     from kafka.partitioner.default import murmur2
-    from kafka.structs import OffsetAndMetadata
 
 # As the topics' max.message.bytes: a record with a body of 900 KB zstd in base64 is 1.2 MB.
 MAX_REQUEST_BYTES = 2 * 1024 * 1024
@@ -67,7 +64,7 @@ async def _connect_or_close(self: Any, net: Any, sock: Any, *where: Any, **until
         raise
 
 
-KafkaNetSocket.sock_connect = _connect_or_close
+KafkaNetSocket.sock_connect = _connect_or_close  # type: ignore[method-assign]
 
 Partition = tuple[str, int]  # topic name, partition
 
@@ -121,7 +118,8 @@ def partition_of(topic: Topic, key: str) -> int:
 
 
 @contextmanager
-def _faults(endpoints: Endpoints, doing: str) -> Iterator[None]:
+def faults(endpoints: Endpoints, doing: str) -> Iterator[None]:
+    """Turn the library's errors into KafkaClientError, whose one line begins with what was being done."""
     try:
         yield
     except UnknownTopicOrPartitionError:
@@ -160,7 +158,7 @@ def _connection(endpoints: Endpoints, client_id: str) -> dict[str, Any]:
 
 @contextmanager
 def _admin(endpoints: Endpoints) -> Iterator[Any]:
-    with _faults(endpoints, "asking Kafka"):
+    with faults(endpoints, "asking Kafka"):
         admin = KafkaAdminClient(**_connection(endpoints, "broadsheet-admin"))
         try:
             yield admin
@@ -174,7 +172,7 @@ class Producer:
     def __init__(self, endpoints: Endpoints, client_id: str, *, linger_ms: int = 5, delivery_s: float = 120) -> None:
         """Connects; raises BrokerUnreachableError after 10 s. delivery_s: how long a send may wait for a broker."""
         self._endpoints = endpoints
-        with _faults(endpoints, "connecting a producer"):
+        with faults(endpoints, "connecting a producer"):
             self._kafka = KafkaProducer(
                 **_connection(endpoints, client_id),
                 acks="all",
@@ -189,7 +187,7 @@ class Producer:
 
     def prepare(self, topics: Iterable[Topic]) -> None:
         """Learn where these topics are, so that no send to them blocks. Raises BrokerUnreachableError after 20 s."""
-        with _faults(self._endpoints, "looking for topics"):
+        with faults(self._endpoints, "looking for topics"):
             for topic in topics:
                 self._kafka.partitions_for(topic.name)
 
@@ -201,7 +199,7 @@ class Producer:
         sent: Future[Message] = Future()
         sent.set_running_or_notify_cancel()  # what is on its way cannot be called back
         partition = partition_of(topic, key)
-        with _faults(self._endpoints, f"writing to {topic.name} (does it exist?)"):
+        with faults(self._endpoints, f"writing to {topic.name} (does it exist?)"):
             waiting = self._kafka.send(topic.name, key=key.encode(), value=value, partition=partition)
 
         def done(metadata: Any) -> None:
@@ -216,7 +214,7 @@ class Producer:
 
     def flush(self, timeout_s: float = 30) -> None:
         """Wait until everything sent is acknowledged or failed. Raises KafkaClientError when time runs out."""
-        with _faults(self._endpoints, "flushing a producer"):
+        with faults(self._endpoints, "flushing a producer"):
             self._kafka.flush(timeout_s)
 
     def close(self, timeout_s: float = 10) -> None:
@@ -258,7 +256,8 @@ def end_offsets(
     return {(name.topic, name.partition): at.offset for name, at in found.items()}
 
 
-def _consumer(endpoints: Endpoints, **more: Any) -> Any:
+def open_consumer(endpoints: Endpoints, **more: Any) -> Any:
+    """The library's consumer as all of Broadsheet reads: committed records, offsets by hand, no topic created."""
     return KafkaConsumer(
         **_connection(endpoints, more.pop("client_id", "broadsheet-reader")),
         isolation_level="read_committed",
@@ -271,7 +270,8 @@ def _consumer(endpoints: Endpoints, **more: Any) -> Any:
     )
 
 
-def _message(record: Any) -> Message:
+def message_of(record: Any) -> Message:
+    """The library's record as a Message."""
     key = (record.key or b"").decode("utf-8", "replace")
     return Message(record.partition, record.offset, record.timestamp, key, record.value or b"", record.topic)
 
@@ -289,8 +289,8 @@ def read_all(
     waiting = {TopicPartition(*name): end for name, end in ends.items() if end > 0}
     if not waiting:
         return
-    with _faults(endpoints, f"reading {topic.name}"):
-        consumer = _consumer(endpoints, auto_offset_reset="earliest")
+    with faults(endpoints, f"reading {topic.name}"):
+        consumer = open_consumer(endpoints, auto_offset_reset="earliest")
         try:
             consumer.assign(list(waiting))
             yield from _until(endpoints, consumer, waiting, timeout_s)
@@ -308,7 +308,7 @@ def _until(endpoints: Endpoints, consumer: Any, ends: dict[Any, int], timeout_s:
         for name, records in consumer.poll(timeout_ms=250).items():
             for record in records:
                 if record.offset < ends[name]:
-                    yield _message(record)
+                    yield message_of(record)
         for name in list(waiting):
             position = consumer.position(name, timeout_ms=5_000)
             if position is None:
@@ -340,8 +340,8 @@ def tail(
 
     Ends when `stop()` holds (asked at every yield) or the caller closes the generator. Rides out broker restarts.
     """
-    with _faults(endpoints, f"following {topic.name}"):
-        consumer = _consumer(endpoints, auto_offset_reset="earliest")
+    with faults(endpoints, f"following {topic.name}"):
+        consumer = open_consumer(endpoints, auto_offset_reset="earliest")
         try:
             names = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
             consumer.assign(names)
@@ -354,7 +354,7 @@ def tail(
                     yield None
                 for records in batches.values():
                     for record in records:
-                        yield _message(record)
+                        yield message_of(record)
         finally:
             consumer.close(timeout_ms=2_000)
 
@@ -375,112 +375,3 @@ def group_lag(endpoints: Endpoints, group: str) -> tuple[Lag, ...]:
     committed = {(name.topic, name.partition): at.offset for name, at in found.items()}
     ends = end_offsets(endpoints, committed)
     return tuple(Lag(*place, committed[place], ends[place]) for place in sorted(committed))
-
-
-class _Rebalance(AsyncConsumerRebalanceListener):
-    """Runs on the library's own I/O thread: what it calls must return at once.
-
-    Before a rebalance everything is "revoked", but what stays with this member keeps its position: nothing of it is
-    read again. So only the new assignment tells what is gone.
-    """
-
-    def __init__(self, member: GroupMember) -> None:
-        self._member = member
-
-    async def on_partitions_revoked(self, revoked: Any) -> None:
-        names = {(name.topic, name.partition) for name in revoked}
-        finished = {name: at for name, at in self._member.finished().items() if name in names}
-        if finished:
-            with suppress(KafkaError):
-                await self._member.consumer.commit_async(_offsets(finished))
-
-    async def on_partitions_lost(self, lost: Any) -> None:
-        # Put out of the group: what comes back is read again from what was committed.
-        self._member.on_held(set())
-
-    async def on_partitions_assigned(self, assigned: Any) -> None:
-        self._member.on_held(self._member.held())
-
-
-def _offsets(finished: Mapping[Partition, int]) -> dict[Any, Any]:
-    return {TopicPartition(*name): OffsetAndMetadata(offset, "", -1) for name, offset in finished.items()}
-
-
-class GroupMember:
-    """One member of a consumer group with the range assignor and offsets committed by hand.
-
-    Used by one thread; only `finished` and `on_held` are called from another, and must return at once.
-    finished: asked before each rebalance for the next offset to read of each partition, to be committed.
-    on_held: told after it which partitions are held from now on. Work on any other must end; work on one that stays
-    goes on, for it is not read again.
-    """
-
-    def __init__(
-        self,
-        endpoints: Endpoints,
-        group: str,
-        topics: Iterable[Topic],
-        client_id: str,
-        *,
-        finished: Callable[[], Mapping[Partition, int]],
-        on_held: Callable[[set[Partition]], None],
-        session_timeout_s: float = 15,
-    ) -> None:
-        """Connects; raises BrokerUnreachableError after 10 s. A killed member's partitions move after the time-out."""
-        self._endpoints = endpoints
-        self.finished = finished
-        self.on_held = on_held
-        with _faults(endpoints, f"joining {group}"):
-            self.consumer = _consumer(
-                endpoints,
-                client_id=client_id,
-                group_id=group,
-                auto_offset_reset="earliest",
-                partition_assignment_strategy=(RangePartitionAssignor,),
-                session_timeout_ms=int(session_timeout_s * 1000),
-                heartbeat_interval_ms=int(session_timeout_s * 1000 / 5),
-            )
-            self.consumer.subscribe([topic.name for topic in topics], listener=_Rebalance(self))
-
-    def poll(self, timeout_s: float, max_records: int) -> list[Message]:
-        """The next records of the partitions held and not paused; also keeps the membership alive.
-
-        Empty while the broker is away. Raises KafkaClientError on what no waiting heals.
-        """
-        try:
-            batches = self.consumer.poll(timeout_ms=int(timeout_s * 1000), max_records=max_records)
-        except RetriableError:
-            time.sleep(min(timeout_s, 0.2))
-            return []
-        except KafkaError as error:
-            raise KafkaClientError(f"reading as a group member: {error}") from None
-        return [_message(record) for records in batches.values() for record in records]
-
-    def held(self) -> set[Partition]:
-        """The partitions assigned now."""
-        return {(name.topic, name.partition) for name in self.consumer.assignment()}
-
-    def pause(self, partitions: Iterable[Partition]) -> None:
-        """Read no further from these; membership goes on."""
-        held = self.consumer.assignment()
-        self.consumer.pause(*(name for name in (TopicPartition(*each) for each in partitions) if name in held))
-
-    def resume(self, partitions: Iterable[Partition]) -> None:
-        """Read these again."""
-        held = self.consumer.assignment()
-        self.consumer.resume(*(name for name in (TopicPartition(*each) for each in partitions) if name in held))
-
-    def commit(self, offsets: Mapping[Partition, int], timeout_s: float = 5) -> bool:
-        """Commit the next offset to read of each partition. False: not now (broker away, group rebalancing)."""
-        if not offsets:
-            return True
-        try:
-            self.consumer.commit(_offsets(offsets), timeout_ms=int(timeout_s * 1000))
-        except KafkaError:
-            return False
-        return True
-
-    def close(self, timeout_s: float = 3) -> None:
-        """Leave the group, so that the others take over at once."""
-        with suppress(KafkaError):
-            self.consumer.close(autocommit=False, timeout_ms=int(timeout_s * 1000))

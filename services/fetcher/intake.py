@@ -14,7 +14,8 @@ from typing import Protocol
 
 import structlog
 
-from connectors.kafka import BrokerUnreachableError, GroupMember, KafkaClientError, Message, Partition
+from connectors.kafka import BrokerUnreachableError, KafkaClientError, Message, Partition
+from connectors.kafka_group import GroupMember
 from connectors.settings import Endpoints
 from services.fetcher.offsets import OffsetTracker, Ticket
 from services.fetcher.policy import FetchPolicy

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import pytest
 
 from connectors.kafka import (
-    GroupMember,
     KafkaClientError,
     Message,
     Partition,
@@ -24,6 +23,7 @@ from connectors.kafka import (
     read_all,
     tail,
 )
+from connectors.kafka_group import GroupMember
 from connectors.settings import Endpoints
 from state_schemas.topics import DAY_MS, Topic
 from tests.contracts.memory_kafka import MemoryKafka
