@@ -11,6 +11,7 @@ Decide, one to one, so the versions of an article reach its language's partition
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -103,6 +104,9 @@ class Extract(ProcessFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
         folder = self._endpoints.reference_data_folder()
         self._reader = Reader(folder, self._policy)
+        # 100,000 names that live as long as the worker: without this every full collection walks them all.
+        gc.collect()
+        gc.freeze()
         self._child = ExtractionChild(self._policy, folder)
         self._counters = _Counters(runtime_context)
         self._quarantine = quarantine_tag()
