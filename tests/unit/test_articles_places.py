@@ -9,7 +9,8 @@ import pytest
 from udfs.articles.gazetteer import Gazetteer
 from udfs.articles.places import PlaceFinder, PlacePolicy
 
-FINDER = PlaceFinder(Gazetteer(Path(__file__).parents[2] / "reference_data"))
+GAZETTEER = Gazetteer(Path(__file__).parents[2] / "reference_data")
+FINDER = PlaceFinder(GAZETTEER)
 
 TOKYO, PARIS, LONDON, LIMA, READING = (
     "place:1850147",
@@ -105,5 +106,5 @@ def test_title_first_then_by_mentions_and_the_lede_once() -> None:
 
 
 def test_the_number_of_entities_is_bounded() -> None:
-    finder = PlaceFinder(Gazetteer(Path(__file__).parents[2] / "reference_data"), PlacePolicy(kept=2))
+    finder = PlaceFinder(GAZETTEER, PlacePolicy(kept=2))
     assert len(finder.places("", "", "Japan, Peru, Chile and Kenya met.", "en", "")) == 2

@@ -4,7 +4,7 @@
                                                                           \\-> key_by(language) -> Clock -> the same
 
 Decide is the only keyed stage an article passes. 4,096 shards, not one key an article: many keys are dear (585 us for
-a get and put over 1,000 keys, docs/decisions.md), and expiry then takes one timer a shard and day. Sign is chained to
+a get and put over 1,000 keys, docs/articles.md), and expiry then takes one timer a shard and day. Sign is chained to
 Decide, one to one, so the versions of an article reach its language's partition in their order.
 """
 
