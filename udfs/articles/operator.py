@@ -50,6 +50,8 @@ STAGE = "parse"
 BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 # Hex digits of the article id that name its shard: 16^3 = 4,096.
 SHARD_DIGITS = 3
+# Waits between tries to read a large body, in s: a store that restarts is back within a second or two.
+_EVIDENCE_PAUSES_S = (0.2, 1.0, 3.0)
 _DAY_SPREAD_MS = DAY_MS // 16**SHARD_DIGITS
 
 
@@ -155,16 +157,24 @@ def _keyed(parsed: Parsed) -> tuple[str, bytes]:
 
 
 def _evidence_in(endpoints: Endpoints) -> EvidenceOf:
-    """Reads evidence/{sha256} from the object store; the client is made when the first large body comes."""
+    """Reads evidence/{sha256} from the object store; the client is made when the first large body comes.
+
+    A store that does not answer, after a few tries, fails the task: the record is read again after the restart, while
+    taking the body for missing would decide its article by the feed's entry for good.
+    """
     stores: list[S3Objects] = []
 
     def stored(name: str) -> bytes | None:
         if not stores:
             stores.append(S3Objects(endpoints))
-        try:
-            found = asyncio.run(stores[0].get(f"evidence/{name}"))
-        except ObjectStoreError:
-            return None
+        for pause_s in _EVIDENCE_PAUSES_S:
+            try:
+                found = asyncio.run(stores[0].get(f"evidence/{name}"))
+            except ObjectStoreError:
+                time.sleep(pause_s)
+                continue
+            return found.data if found else None
+        found = asyncio.run(stores[0].get(f"evidence/{name}"))
         return found.data if found else None
 
     return stored

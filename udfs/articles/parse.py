@@ -31,7 +31,7 @@ from udfs.sections import SectionTerms
 
 PARSER_VERSION = "1"
 
-# Bytes of evidence/{sha256}, or None where it is not there. Raises nothing.
+# Bytes of evidence/{sha256}, or None where it is not there. Raises where the store does not answer.
 EvidenceOf = Callable[[str], bytes | None]
 
 
