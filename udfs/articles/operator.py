@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
