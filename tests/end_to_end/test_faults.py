@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -132,7 +133,12 @@ def _assert_hostile_set_aside(endpoints: Endpoints) -> None:
     answers = records(
         endpoints, FEEDS_FETCHED, lambda data: None if data == NONSENSE else decode_record(FetchResult, data)
     )
+    asked = [answer for answer in answers if answer is not None]
     for host, reasons in HOSTILE.items():
-        met = {record.reason for record in aside if host in record.subject}
-        met |= {answer.reason for answer in answers if answer is not None and host in answer.url}
+        here = [answer for answer in asked if urlsplit(answer.url).hostname == host]
+        feeds = {answer.feed_id for answer in here}
+        met = {answer.reason for answer in here if answer.reason}
+        met |= {
+            record.reason for record in aside if record.subject in feeds or urlsplit(record.subject).hostname == host
+        }
         assert met & reasons, f"{host}: {met or 'nothing'}"
