@@ -152,6 +152,28 @@ def test_any_bytes_give_a_feed_or_a_reason(body: bytes) -> None:
                 encode_record(entry)
 
 
+@pytest.mark.parametrize(
+    ("start", "again", "end"),
+    [
+        pytest.param(b"<rss><channel>", b"<![CDATA[", b"", id="sections without end"),
+        pytest.param(b"<rss><channel>", b"<!--", b"", id="comments without end"),
+        pytest.param(b"<rss><channel>", b"&x;", b"</channel></rss>", id="unknown entities"),
+        pytest.param(b"<rss><channel><item><title>", b"&lt;a ", b"</title></item></channel></rss>", id="half a tag"),
+        pytest.param(b"<rss><channel><item><title>", b"<b ", b"", id="half tags"),
+        pytest.param(b"", b"<!DOCTYPE a>", b"<rss/>", id="document types"),
+        pytest.param(b"<!DOCTYPE ", b"<!-- ", b"<rss/>", id="comments in a document type"),
+        pytest.param(b"", b"<!-- --> ", b"<rss/>", id="comments"),
+        pytest.param(b"<rss><channel><item><pubDate>", b"Mon, ", b"</pubDate></item></channel></rss>", id="weekdays"),
+        pytest.param(b"<rss><channel>", b"<item/>", b"</channel></rss>", id="empty items"),
+        pytest.param(b"<feed xml:base='http://a.example/'>", b"<entry xml:base='b/'>", b"", id="bases"),
+    ],
+)
+def test_hostile_documents_take_no_more_than_their_length(start: bytes, again: bytes, end: bytes) -> None:
+    """Each of these took minutes with a regular expression that looks back; the run's own time limit is the judge."""
+    with suppress(FeedError):
+        read(start + again * (1_000_000 // len(again)) + end)
+
+
 # ---------------------------------------------------------------- texts, once decoded
 
 

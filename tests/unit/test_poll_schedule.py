@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace as policy_with
 
 import pytest
@@ -79,6 +81,14 @@ def urls(actions: tuple[Action, ...]) -> list[str]:
 
 def asked(state: FeedState, at_ms: int | None = None) -> FetchRequest:
     return release(state, state.next_poll_ms if at_ms is None else at_ms, POLICY)[1].request
+
+
+def test_the_deciders_load_no_flink() -> None:
+    script = (
+        "import sys, udfs.poll.schedule, udfs.poll.shard, udfs.feeds.reader;"
+        "sys.exit(any(name.startswith('pyflink') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 # ---------------------------------------------------------------- sources

@@ -54,11 +54,9 @@ _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]")
 _FORBIDDEN_REFERENCE = re.compile(r"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));")
-_XML_ENTITIES = frozenset({"amp", "lt", "gt", "quot", "apos"})
-# Sections in which an ampersand is text already, then any ampersand.
-_AMPERSAND = re.compile(
-    r"<!\[CDATA\[.*?\]\]>|<!--.*?-->|&(#[0-9]{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)?", re.DOTALL
-)
+# An ampersand that begins no reference of XML, with the name of HTML's that it may begin.
+_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)([A-Za-z][A-Za-z0-9]{1,31};)?")
+_SECTION = re.compile(r"<!\[CDATA\[|<!--")
 
 
 def decode(data: bytes, content_type: str = "") -> str:
@@ -115,23 +113,26 @@ def strip_doctype(text: str) -> str:
     ones grow a kilobyte into gigabytes), `html_not_feed` for an HTML page.
     """
     text = _DECLARATION.sub("", text, count=1)
-    while text[(place := _prolog_end(text)) :][:9].upper() == "<!DOCTYPE":
+    place = prolog_end(text)
+    while text[place : place + 9].upper() == "<!DOCTYPE":
         if re.match(r"<!DOCTYPE\s+html\b", text[place : place + 40], re.IGNORECASE):
             raise FeedError("html_not_feed", "the document type is HTML")
-        text = text[_doctype_end(text, place) :]
-    return text.lstrip()
+        place = prolog_end(text, _doctype_end(text, place))
+    return text[place:]
 
 
 def _doctype_end(text: str, place: int) -> int:
     """Behind the document type that begins at `place`."""
     quote, subset = "", False
     end = place + 9
-    while end < min(len(text), place + PROLOG_CHARS):
+    last = min(len(text), place + PROLOG_CHARS)
+    while end < last:
         character = text[end]
         if quote:
             quote = "" if character == quote else quote
         elif text.startswith("<!--", end):
-            end = max(end, text.find("-->", end))
+            closed = text.find("-->", end, last)
+            end = last if closed < 0 else closed + 2
         elif text.startswith("<!ENTITY", end):
             raise FeedError("xml_entities", "the document type declares entities")
         elif character in "\"'":
@@ -144,9 +145,8 @@ def _doctype_end(text: str, place: int) -> int:
     raise FeedError("xml_entities", "the document type has no end")
 
 
-def _prolog_end(text: str) -> int:
+def prolog_end(text: str, place: int = 0) -> int:
     """Where the document type or the root element begins: after white space, comments and instructions."""
-    place = 0
     while True:
         while place < len(text) and text[place].isspace():
             place += 1
@@ -164,21 +164,24 @@ def _prolog_end(text: str) -> int:
 def mend(text: str) -> str:
     """A document that is no XML, nearer to it: control characters out, HTML's entities and bare ampersands made text.
 
-    CDATA sections and comments keep their ampersands. Linear in the length of the text.
+    CDATA sections and comments keep their ampersands. Linear in the length of the text, whatever it holds.
     """
     text = _FORBIDDEN_REFERENCE.sub("", _FORBIDDEN.sub("", text))
-    return _AMPERSAND.sub(_mend_ampersand, text)
+    parts: list[str] = []
+    place = 0
+    while section := _SECTION.search(text, place):
+        end = text.find("-->" if section.group() == "<!--" else "]]>", section.end())
+        if end < 0:
+            break
+        parts += [_AMPERSAND.sub(_mend_ampersand, text[place : section.start()]), text[section.start() : end + 3]]
+        place = end + 3
+    parts.append(_AMPERSAND.sub(_mend_ampersand, text[place:]))
+    return "".join(parts)
 
 
 def _mend_ampersand(match: re.Match[str]) -> str:
-    whole, entity = match.group(0), match.group(1)
-    if whole[0] == "<":
-        return whole
-    if entity is None:
-        return "&amp;"
-    if entity[0] == "#" or entity[:-1] in _XML_ENTITIES:
-        return whole
-    meant = html5.get(entity)
+    entity = match.group(1)
+    meant = html5.get(entity) if entity else None
     if meant is None:
-        return "&amp;" + entity
+        return f"&amp;{entity or ''}"
     return "".join(f"&#{ord(character)};" for character in meant)

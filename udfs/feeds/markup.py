@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 from urllib.parse import urljoin
 
@@ -46,6 +47,10 @@ _PREFIXES = {
     "http://www.w3.org/xml/1998/namespace": "xml",
 }
 _KNOWN = frozenset(_PREFIXES.values()) - {""}
+# An item has a few dozen children, a channel its items too.
+_CHILDREN = 20_000
+# Looked through for elements that are not written as they should be.
+_STRANGE_ELEMENTS = 100_000
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -107,18 +112,25 @@ def name_of(element: Element) -> str:
 
 
 def children(element: Element) -> dict[str, list[Element]]:
-    """The children of an element by short name, in document order."""
+    """The first children of an element by short name, in document order."""
     found: dict[str, list[Element]] = {}
-    for child in element:
+    for child in islice(element, _CHILDREN):
         found.setdefault(name_of(child), []).append(child)
     return found
 
 
 def elements(root: Element, name: str) -> Iterator[Element]:
     """Every element of that short name, at any depth, in document order."""
-    for element in root.iter(etree.Element):
+    local = name.rpartition(":")[2]
+    found = False
+    for element in root.iter("{*}" + local):  # lxml's own loop: a hostile document has millions of others
         if name_of(element) == name:
+            found = True
             yield element
+    if not found:  # other capitals, or a prefix that was never declared
+        for element in islice(root.iter(etree.Element), _STRANGE_ELEMENTS):
+            if name_of(element) == name:
+                yield element
 
 
 def text_of(element: Element) -> str:

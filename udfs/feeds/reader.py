@@ -12,12 +12,12 @@ from dataclasses import replace
 from lxml import etree
 
 from udfs.feeds import atom, identity, json_feed, rss, sitemap
-from udfs.feeds.decoding import decode, strip_doctype
+from udfs.feeds.decoding import decode, prolog_end, strip_doctype
 from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, name_of, parse_tree
 
-# A page that a server answers instead of a feed: it has no XML declaration and names its root early.
-_HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+# A page that a server answers instead of a feed.
+_HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _ROOT = re.compile(r"<(?:\?xml\b|!DOCTYPE\b|(?:[\w.-]{1,40}:)?(?:rss|feed|rdf|urlset|sitemapindex)\b)", re.IGNORECASE)
 _READERS = {
     "rss": rss.read,
@@ -52,7 +52,7 @@ def parse_feed(
         raise FeedError("feed_empty", f"{len(body)} bytes without a character")
     if text[0] in "{[":
         parsed = json_feed.read(text, url, policy)
-    elif _HTML.match(text):
+    elif _HTML.match(text, prolog_end(text)):
         raise FeedError("html_not_feed", "the root element is HTML's")
     else:
         parsed = _read_xml(text, url, policy)

@@ -13,7 +13,7 @@ DAY_MS = 24 * HOUR_MS
 class PollPolicy:
     """Bounds and rates of polling. ms unless said otherwise; design section 3 where no other source is named."""
 
-    # Interval. Miniflux refreshes every 60 min, CommaFeed between 5 min and 4 h, NewsBlur from 1 min to a day.
+    # Interval. Miniflux asks every 60 min by default, CommaFeed every 5 min and, going by the mean gap, up to a day.
     floor_authoritative_ms: int = MINUTE_MS
     floor_tail_ms: int = 5 * MINUTE_MS
     ceiling_ms: int = HOUR_MS
@@ -30,7 +30,9 @@ class PollPolicy:
     # Rate of new items.
     rate_half_life_h: float = 72.0  # three days: a weekend shows, a single busy hour does not
     prior_h: float = 6.0  # hours of observation that the prior weighs as much as
-    prior_authoritative: float = 1.0  # items an hour; the median of 26 captured feeds of large publishers is 1.1
+    # Items an hour. By their own dates 26 captured feeds of large publishers bring 0.3 in the median, 2.9 at most:
+    # one of which nothing is known is asked rather too often than too late.
+    prior_authoritative: float = 1.0
     prior_tail: float = 0.1
     first_document_h: float = 24.0  # hours of observation that a first document's own dates weigh at most
 
