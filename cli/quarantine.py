@@ -22,9 +22,12 @@ from state_schemas.quarantine import Quarantined
 from state_schemas.topics import QUARANTINE
 
 
-@click.group()
-def quarantine() -> None:
-    """Show what was set aside, and why."""
+@click.group(invoke_without_command=True)
+@click.pass_context
+def quarantine(context: click.Context) -> None:
+    """Show what was set aside, and why; without a command, the summary."""
+    if context.invoked_subcommand is None:
+        context.invoke(summary, as_json=False)
 
 
 @quarantine.command()

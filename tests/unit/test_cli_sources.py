@@ -305,4 +305,5 @@ def test_quarantine_counts_by_reason_and_lists_records(topics: Topics) -> None:
     newest = json.loads(run("quarantine", "list", "--topic", "items.raw", "--limit", "1", "--json").stdout)["records"]
     assert [record["subject"] for record in newest] == ["u2"]
     assert "xml_entities" in run("quarantine", "summary").stdout
+    assert run("quarantine").stdout == run("quarantine", "summary").stdout
     assert "u2" in run("quarantine", "list").stdout

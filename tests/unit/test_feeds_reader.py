@@ -169,7 +169,7 @@ def test_any_bytes_give_a_feed_or_a_reason(body: bytes) -> None:
     ],
 )
 def test_hostile_documents_take_no_more_than_their_length(start: bytes, again: bytes, end: bytes) -> None:
-    """Each of these took minutes with a regular expression that looks back; the run's own time limit is the judge."""
+    """A reader that looks back again and again takes hours for some of these: the run's own time limit is the judge."""
     with suppress(FeedError):
         read(start + again * (1_000_000 // len(again)) + end)
 

@@ -27,7 +27,8 @@ class ReaderPolicy:
     """What one document may cost, in bytes: of the document before compression, of texts in UTF-8."""
 
     # Measured: 10 MB of RSS take 0.3 s, the worst documents of that size that we could make some 2 s. Among 26
-    # captured feeds the largest has 1.1 MB; sitemaps may have 50 MB, but news sitemaps no more than 1,000 articles. CommaFeed stops at 5 MB.
+    # captured feeds the largest has 1.1 MB; sitemaps may have 50 MB, but news sitemaps no more than 1,000 articles.
+    # CommaFeed stops at 5 MB.
     max_bytes: int = 10 * 1024 * 1024
     # A news sitemap's own limit; the longest captured feed has 300.
     max_entries: int = 1_000

@@ -47,6 +47,8 @@ _PREFIXES = {
     "http://www.w3.org/xml/1998/namespace": "xml",
 }
 _KNOWN = frozenset(_PREFIXES.values()) - {""}
+# Bases inside one another that count, innermost first; more than two were never seen.
+_BASES = 16
 # An item has a few dozen children, a channel its items too.
 _CHILDREN = 20_000
 # Looked through for elements that are not written as they should be.
@@ -162,13 +164,12 @@ def _escaped(text: str) -> str:
 
 def base_of(element: Element, url: str) -> str:
     """The address that relative links of an element start from: each ancestor's xml:base, outermost first."""
-    bases = [ancestor.get(XML_BASE) for ancestor in element.iterancestors()]
-    for base in [*reversed(bases), element.get(XML_BASE)]:
-        if base:
-            try:
-                url = urljoin(url, base.strip())
-            except ValueError:
-                continue
+    bases = [base for node in (element, *element.iterancestors()) if (base := node.get(XML_BASE))]
+    for base in reversed(bases[:_BASES]):
+        try:
+            url = urljoin(url, base.strip())
+        except ValueError:
+            continue
     return url
 
 
