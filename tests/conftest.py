@@ -3,7 +3,7 @@
 `stack`: Kafka, the object store and Flink, started once for the whole run, at the first test that asks.
 `full_stack`: all components on the demo profile; its fetcher finds every host at `full_stack.endpoints.gateway`,
 where a test serves what it wants fetched.
-`make_stack`: any other, for tests that break it.
+`own_stack`: the same for one test alone, gone when it ends. `make_stack`: any other.
 """
 
 from __future__ import annotations
@@ -77,13 +77,21 @@ def endpoints(stack: Stack) -> Endpoints:
     return stack.endpoints
 
 
+@pytest.fixture
+def own_stack(make_stack: Callable[..., Stack]) -> Iterator[Stack]:
+    """All components for one test alone, which may break them; gone when it ends, so that two never run at once."""
+    one = make_stack(gateway=True)
+    yield one
+    one.down()
+
+
 @pytest.fixture(scope="session")
 def full_stack(make_stack: Callable[..., Stack]) -> Stack:
     """All components; the fetcher finds every host at `full_stack.endpoints.gateway`."""
     return make_stack(gateway=True)
 
 
-STACK_FIXTURES = {"stack", "full_stack", "make_stack"}
+STACK_FIXTURES = {"stack", "full_stack", "own_stack", "make_stack"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

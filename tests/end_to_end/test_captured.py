@@ -55,9 +55,8 @@ def _wait(done: Callable[[], object], what: str) -> None:
 
 
 @pytest.mark.timeout(1800)
-def test_every_entry_and_page_has_an_end(make_stack: Callable[..., Stack], capsys: pytest.CaptureFixture[str]) -> None:
-    stack = make_stack(gateway=True)
-    endpoints = stack.endpoints
+def test_every_entry_and_page_has_an_end(own_stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    endpoints = own_stack.endpoints
     port = endpoints.gateway.rpartition(":")[2]
     start_jobs(endpoints, "demo", lambda line: None)
     named = _captured_addresses()

@@ -8,7 +8,6 @@ import os
 import signal
 import time
 import urllib.request
-from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,9 +46,8 @@ def _kill(stack: Stack, fault: str) -> None:
 
 
 @pytest.mark.timeout(1200)
-def test_nothing_is_lost_or_decided_twice(make_stack: Callable[..., Stack]) -> None:
-    stack = make_stack(gateway=True)
-    endpoints = stack.endpoints
+def test_nothing_is_lost_or_decided_twice(own_stack: Stack) -> None:
+    endpoints = own_stack.endpoints
     port = endpoints.gateway.rpartition(":")[2]
     start_jobs(endpoints, "demo", lambda line: None)
     chosen = ("--generated", str(ARTICLES_PUBLISHED), "--hosts", "26", "--minutes", "2", "--hostile", "--port", port)
@@ -66,7 +64,7 @@ def test_nothing_is_lost_or_decided_twice(make_stack: Callable[..., Stack]) -> N
             for fault, published in KILLS_AT.items():
                 if fault in left and status["published"] >= published:
                     del left[fault]
-                    _kill(stack, fault)
+                    _kill(own_stack, fault)
             if status["published"] == status["total"] and not left:
                 expected = {article["url"] for article in status["articles"] if article["kind"] != "variant"}
                 missing = expected - _decided(endpoints)
@@ -80,7 +78,7 @@ def test_nothing_is_lost_or_decided_twice(make_stack: Callable[..., Stack]) -> N
         assert len(expected) >= 400
         _assert_pages_whole(endpoints)
         _assert_hostile_set_aside(endpoints)
-    restarts = {part.name: part.restarts for part in stack.status().components}
+    restarts = {part.name: part.restarts for part in own_stack.status().components}
     assert restarts["kafka"] >= 1
     assert restarts["taskmanager"] >= 1
 
