@@ -1,9 +1,8 @@
 """Fixtures for all tests: a stack of one's own, so that tests run beside a stack that a user has up.
 
 `stack`: Kafka, the object store and Flink, started once for the whole run, at the first test that asks.
-`full_stack`: all components on the demo profile; its fetcher finds every host at `full_stack.endpoints.gateway`,
-where a test serves what it wants fetched.
-`own_stack`: the same for one test alone, gone when it ends. `make_stack`: any other.
+`own_stack`: all components on the demo profile for one test alone, gone when it ends; its fetcher finds every host at
+`own_stack.endpoints.gateway`, where a test serves what it wants fetched. `make_stack`: any other.
 """
 
 from __future__ import annotations
@@ -85,13 +84,7 @@ def own_stack(make_stack: Callable[..., Stack]) -> Iterator[Stack]:
     one.down()
 
 
-@pytest.fixture(scope="session")
-def full_stack(make_stack: Callable[..., Stack]) -> Stack:
-    """All components; the fetcher finds every host at `full_stack.endpoints.gateway`."""
-    return make_stack(gateway=True)
-
-
-STACK_FIXTURES = {"stack", "full_stack", "own_stack", "make_stack"}
+STACK_FIXTURES = {"stack", "own_stack", "make_stack"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
