@@ -12,39 +12,26 @@ an article. Decide and Sign stay one to one, so the versions of an article keep 
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 
 from pyflink.common import Types
-from pyflink.datastream import CheckpointingMode, StreamExecutionEnvironment
 
 from connectors.kafka_flink import KEYED, ROW, first, quarantine_tag, sink, source
-from connectors.settings import Endpoints
+from jobs.start import start
 from state_schemas.topics import ARTICLES, ITEMS_RAW, QUARANTINE
 from udfs.articles.operator import BYTES, Clock, Decide, Extract, Sign, clock_tag, itself
 from udfs.articles.policy import ArticlesPolicy
-from udfs.profiles import policy
-
-MAX_PARALLELISM = 128
 
 
 def main(argv: list[str]) -> None:
     """Build the graph and submit it to the cluster this script was sent to."""
-    options = argparse.ArgumentParser(prog="parse")
-    options.add_argument("--profile", default="default")
-    options.add_argument("--parallelism", type=int, default=1)
-    chosen = options.parse_args(argv)
-    endpoints = Endpoints.from_mapping(os.environ)
-    bounds = policy(ArticlesPolicy, "parse", chosen.profile, endpoints.reference_data_folder())
-
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(chosen.parallelism)
-    env.set_max_parallelism(MAX_PARALLELISM)
-    env.enable_checkpointing(bounds.checkpoint_ms, CheckpointingMode.EXACTLY_ONCE)
+    job = start("parse", argv)
+    endpoints = job.endpoints
+    bounds = job.policy(ArticlesPolicy, "parse")
+    job.checkpoint_every(bounds.checkpoint_ms)
 
     events = (
-        source(env, ITEMS_RAW, "parse", endpoints)
+        source(job.env, ITEMS_RAW, "parse", endpoints)
         .process(Extract(bounds, endpoints), output_type=KEYED)
         .name("parse-extract")
         .uid("parse-extract")
@@ -66,7 +53,7 @@ def main(argv: list[str]) -> None:
     sink(signed.union(ticks), ARTICLES, "parse", endpoints, "exactly_once")
     aside = events.get_side_output(quarantine_tag()).union(signed.get_side_output(quarantine_tag()))
     sink(aside, QUARANTINE, "parse", endpoints, "at_least_once")
-    env.execute("broadsheet-parse")
+    job.env.execute("broadsheet-parse")
 
 
 if __name__ == "__main__":

@@ -12,15 +12,13 @@ All sinks write at least once: a request asked twice is refused or answered twic
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 
 from pyflink.common import Types
-from pyflink.datastream import CheckpointingMode, DataStream, StreamExecutionEnvironment
+from pyflink.datastream import DataStream
 
 from connectors.kafka_flink import KEYED, ROW, first, quarantine_tag, sink, source
-from connectors.settings import Endpoints
+from jobs.start import start
 from state_schemas.topics import (
     FEEDS_FETCHED,
     FETCH_REQUESTS,
@@ -34,31 +32,21 @@ from state_schemas.topics import (
 from udfs.feeds.document import ReaderPolicy
 from udfs.poll.operator import Poll, Route, items_tag, priority_tag
 from udfs.poll.policy import PollPolicy
-from udfs.profiles import policy
 
 CHECKPOINT_MS = 30_000
-MAX_PARALLELISM = 128
 
 
 def main(argv: list[str]) -> None:
     """Build the graph and submit it to the cluster this script was sent to."""
-    options = argparse.ArgumentParser(prog="poll")
-    options.add_argument("--profile", default="default")
-    options.add_argument("--parallelism", type=int, default=1)
-    chosen = options.parse_args(argv)
-    endpoints = Endpoints.from_mapping(os.environ)
-    folder = endpoints.reference_data_folder()
-    bounds = policy(PollPolicy, "poll", chosen.profile, folder)
-    reader = policy(ReaderPolicy, "feeds", chosen.profile, folder)
-
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(chosen.parallelism)
-    env.set_max_parallelism(MAX_PARALLELISM)
-    env.enable_checkpointing(CHECKPOINT_MS, CheckpointingMode.EXACTLY_ONCE)
+    job = start("poll", argv)
+    endpoints = job.endpoints
+    bounds = job.policy(PollPolicy, "poll")
+    reader = job.policy(ReaderPolicy, "feeds")
+    job.checkpoint_every(CHECKPOINT_MS)
 
     def routed(topic: Topic) -> DataStream:
         uid = f"poll-route-{topic.name}"
-        stream = source(env, topic, "poll", endpoints)
+        stream = source(job.env, topic, "poll", endpoints)
         return stream.process(Route(topic, bounds.shards), output_type=KEYED).name(uid).uid(uid)
 
     sources, signals, answers = routed(SOURCES), routed(POLL_SIGNALS), routed(FEEDS_FETCHED)
@@ -76,7 +64,7 @@ def main(argv: list[str]) -> None:
         *(stream.get_side_output(quarantine_tag()) for stream in (sources, signals, answers))
     )
     sink(aside, QUARANTINE, "poll", endpoints, "at_least_once")
-    env.execute("broadsheet-poll")
+    job.env.execute("broadsheet-poll")
 
 
 if __name__ == "__main__":
