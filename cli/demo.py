@@ -20,7 +20,7 @@ from rich.console import Console
 
 from cli.errors import UserError
 from cli.jobs import JobError
-from cli.line import import_sources, press, start_jobs
+from cli.line import import_sources, press, refuse_second, start_jobs
 from cli.observe import Observed, quantile
 from cli.pages import print_page
 from cli.stack.control import Stack, StackError
@@ -52,6 +52,7 @@ def demo(once: bool, speed: float, press_port: int, as_json: bool) -> None:
     def say(line: str) -> None:
         console.print(f"  {line}", highlight=False)
 
+    refuse_second(FOLDER)
     shutil.rmtree(FOLDER, ignore_errors=True)  # each demo starts with an empty past
     try:
         gateway = f"127.0.0.1:{press_port}"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cli.errors import UserError
 from cli.jobs import ORDER, submit_job, wait_jobs
+from cli.stack.control import Stack
 from connectors.settings import Endpoints
 
 
@@ -31,6 +32,13 @@ def start_jobs(endpoints: Endpoints, profile: str, say: Callable[[str], None]) -
     wait_jobs(endpoints, ids)
     say(f"all jobs run ({time.monotonic() - began:.1f} s)")
     return ids
+
+
+def refuse_second(folder: Path) -> None:
+    """Raise UserError where a stack runs in this folder: to go on would take its data, and its end, from it."""
+    running = Stack.existing(folder)
+    if running is not None and running.status().up:
+        raise UserError(f"it runs already, with its data in {folder}: end that one first")
 
 
 @contextmanager

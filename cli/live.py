@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cli.errors import UserError
 from cli.jobs import JobError
-from cli.line import import_file, start_jobs
+from cli.line import import_file, refuse_second, start_jobs
 from cli.stack.control import Stack, StackError
 from cli.stack.layout import INSTALLATION
 from connectors.settings import Endpoints, SettingsError
@@ -29,6 +29,7 @@ def live(feeds: Path | None) -> None:
         stack = Stack(FOLDER, given=endpoints)
     except SettingsError as error:
         raise UserError(str(error)) from None
+    refuse_second(FOLDER)
     listed = feeds or endpoints.reference_data_folder() / "feeds.csv"
 
     def say(line: str) -> None:
