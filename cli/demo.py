@@ -43,8 +43,9 @@ SHOWN = 12
 @click.option("--once", is_flag=True, help="End when the front page holds every event; exit 1 with the faults if not.")
 @click.option("--speed", default=20.0, show_default=True, help="Press time in one of wall time.")
 @click.option("--press-port", default=18090, show_default=True, type=click.IntRange(1, 65535))
+@click.option("--hostile", is_flag=True, help="Also feeds of hosts that misbehave.")
 @click.option("--json", "as_json", is_flag=True, help="With --once: the figures as one JSON object on stdout.")
-def demo(once: bool, speed: float, press_port: int, as_json: bool) -> None:
+def demo(once: bool, speed: float, press_port: int, hostile: bool, as_json: bool) -> None:
     """The whole line on the sample press: polled, fetched, parsed, clustered, ranked, published, served."""
     console = Console(stderr=True)
     began = time.monotonic()
@@ -64,8 +65,9 @@ def demo(once: bool, speed: float, press_port: int, as_json: bool) -> None:
         console.print("Starting Kafka, object storage, Flink, fetcher and origin ...")
         stack.up(owned=True, progress=say)
         start_jobs(stack.endpoints, "demo", say)
-        with press("--port", str(press_port), "--speed", str(speed)) as status_url:
-            import_sources(stack.endpoints, "--port", str(press_port))
+        chosen = ("--port", str(press_port), *(("--hostile",) if hostile else ()))
+        with press(*chosen, "--speed", str(speed)) as status_url:
+            import_sources(stack.endpoints, *chosen)
             console.print(
                 f"The press opens ({time.monotonic() - began:.0f} s after the start), {speed:g} times as fast as life."
             )
