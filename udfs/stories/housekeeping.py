@@ -26,7 +26,9 @@ def sweep(writer: LanguageWriter, now_ms: int) -> None:
     """Do what is due at `now_ms`, before the record that brought that time is decided."""
     state, policy = writer.state, writer.policy
     decided = state.sequence - state.folded
-    if decided >= policy.fold_every or (decided and now_ms - state.folded_ms >= policy.fold_after_ms):
+    if decided >= min(policy.fold_every, max(policy.fold_first, state.folded)) or (
+        decided and now_ms - state.folded_ms >= policy.fold_after_ms
+    ):
         _fold(writer, now_ms)
     minute = state.clock_ms // MINUTE_MS
     if minute <= state.swept_minute:

@@ -131,21 +131,20 @@ class TermIndex:
                 if not stories:
                     del self._stories[term]
 
-    def sharing(self, terms: NDArray[np.uint32], weights: NDArray[np.int32], count: int) -> list[int]:
-        """Up to `count` stories by the weight they share of the article's rarest terms; more than one term is asked."""
-        order = np.lexsort((terms, -weights))
-        shared: Counter[int] = Counter()
-        terms_met: Counter[int] = Counter()
-        looked_up = 0
-        for place in order.tolist():
+    def shared(self, terms: NDArray[np.uint32], weights: NDArray[np.int32]) -> Counter[int]:
+        """Story -> what it shares of the article's rare terms: each term's weight, divided among the stories with it.
+
+        Only the article's `rare_terms` rarest of those that stand in few enough stories are asked, by order of weight.
+        """
+        found: Counter[int] = Counter()
+        asked = 0
+        for place in np.lexsort((terms, -weights)).tolist():
             stories = self._stories.get(int(terms[place]))
             if stories is None or len(stories) > self._policy.posting:
                 continue
             for story in stories:
-                shared[story] += int(weights[place])
-                terms_met[story] += 1
-            looked_up += 1
-            if looked_up == self._policy.rare_terms:
+                found[story] += int(weights[place]) // len(stories)
+            asked += 1
+            if asked == self._policy.rare_terms:
                 break
-        found = sorted((-weight, story) for story, weight in shared.items() if terms_met[story] > 1)
-        return [story for _, story in found[:count]]
+        return found

@@ -19,8 +19,8 @@ from udfs.stories.copies import CopyIndex
 from udfs.stories.index import CentroidIndex, TermIndex
 from udfs.stories.ledger import Ledger
 from udfs.stories.mirror import LiveStory, Member
+from udfs.stories.pairs import Subject
 from udfs.stories.policy import ClusterPolicy
-from udfs.stories.score import Subject
 
 Rows = Callable[[str], Iterable[tuple[str, bytes]]]  # map -> its (key, value) pairs, in any order
 
@@ -135,12 +135,17 @@ class LiveSet:
         story = self.stories[original.row.story]
         return [member for member in story.members.values() if member.row.of == original.article_id]
 
-    def candidates(self, subject: Subject, weights: NDArray[np.int32]) -> list[LiveStory]:
-        """Live stories worth comparing with an article, in order of their ids. weights: of the article's terms."""
-        found = set(self._centroids.nearest(subject.vector, self._policy.nearest))
-        found.update(self._terms.sharing(subject.terms.ids, weights, self._policy.lexical))
-        stories = map(self._by_number.__getitem__, sorted(found))
-        return [story for story in stories if subject.now_ms - story.row.updated_ms < self._policy.live_ms]
+    def candidates(self, subject: Subject, weights: NDArray[np.int32]) -> list[tuple[LiveStory, int]]:
+        """Live stories worth comparing with an article, in order of their ids, with what each shares of its rare terms.
+
+        weights: of the article's terms. The nearest centroids, and those that share most.
+        """
+        shared = self._terms.shared(subject.terms.ids, weights)
+        most = sorted((-weight, story) for story, weight in shared.items())[: self._policy.lexical]
+        found = {story for _, story in most}
+        found.update(self._centroids.nearest(subject.vector, self._policy.nearest))
+        stories = ((self._by_number[number], shared[number]) for number in sorted(found))
+        return [entry for entry in stories if subject.now_ms - entry[0].row.updated_ms < self._policy.live_ms]
 
     def _register(self, story: LiveStory) -> None:
         self.stories[story.story_id] = story

@@ -21,10 +21,10 @@ from state_schemas.stories import ArticleBrief, StorySummary
 from udfs.stories import vectors
 from udfs.stories.copies import Signature, read_signature
 from udfs.stories.policy import DIMENSIONS, ClusterPolicy
-from udfs.stories.terms import NAME, NUMBER, STEP, TITLE, Terms, unpack
+from udfs.stories.terms import NAME, NUMBER, PLACE, STEP, TITLE, Terms, unpack
 
-# A term rarer than one story in 100 by its prior can lead to candidates.
-_RARE = 2 * STEP
+# A term this rare in general language (3.5 decades: one text in 3,000) can lead to candidates.
+_RARE = round(3.5 * STEP)
 
 
 class Member:
@@ -129,7 +129,8 @@ class LiveStory:
     def rare(self) -> NDArray[np.uint32]:
         """Terms by which the story can be found: names, numbers and title words that general language rarely has."""
         terms = self.profile.terms
-        return terms.ids[(terms.priors >= _RARE) & (terms.flags & (TITLE | NAME | NUMBER) > 0)]
+        telling = (terms.flags & (TITLE | NAME | NUMBER) > 0) & (terms.flags & PLACE == 0)
+        return terms.ids[(terms.priors >= _RARE) & telling]
 
 
 def _first_and_newest(members: list[Member], count: int) -> list[Member]:

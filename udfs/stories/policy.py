@@ -41,11 +41,12 @@ class ClusterPolicy:
     window: int = 24  # newest originals that make a story's centroid and profile, beside its first
     compared: int = 8  # newest originals compared one by one, beside the first
     fold_every: int = 64  # decisions after which new stories are counted in the frequencies: 64 puts, one a decision
+    fold_first: int = 8  # the same for a language that knows little yet; doubled as it learns
     fold_after_ms: int = 60 * MINUTE_MS  # the same for a language with fewer
     expired_at_once: int = 2_000  # stories a minute of stream time, so that an outage's end does not block
     mean_prior: float = 300.0  # articles the prior mean weighs as much as
     mean_memory: float = 50_000.0  # at this weight the running mean's past is halved
-    term_prior: float = 500.0  # stories the words' prior frequencies weigh as much as
+    term_prior: float = 200.0  # stories the words' prior frequencies weigh as much as
     entity_prior: float = 50.0  # the same for entities, whose prior is a guess
     half_life_ms: int = 7 * DAY_MS  # of a document frequency
     story_topics: int = 8  # kept in a summary
@@ -58,13 +59,16 @@ class ModelError(ValueError):
 
 @dataclass(frozen=True)
 class ClusterModel:
-    """The calibrated score: probability = logistic(bias + weights . features); join at `threshold` and above.
+    """The calibrated score, in two steps; an article joins at `threshold` and above.
 
-    weights: one a feature of udfs/stories/score.py, by name. means: language -> float32[384], the vector that is
-    removed until a language has its own running mean; "" for all others.
+    pair_bias, pair_weights: the logit that two articles are about one event, a weight a feature of pairs.py by name.
+    bias, weights: the same of an article and a story, features of score.py. means: language -> float32[384], the
+    vector that is removed until a language has its own running mean; "" for all others.
     """
 
     version: str
+    pair_bias: float
+    pair_weights: dict[str, float]
     bias: float
     weights: dict[str, float]
     threshold: float
@@ -92,11 +96,13 @@ def model_of(data: dict[str, Any]) -> ClusterModel:
     }
     if "" not in means or any(mean.shape != (DIMENSIONS,) for mean in means.values()):
         raise ValueError(f"means: a default is needed, and {DIMENSIONS} float16 in each")
-    score = data["score"]
+    pair, story = data["pair"], data["story"]
     return ClusterModel(
         version=str(data["version"]),
-        bias=float(score["bias"]),
-        weights={str(name): float(weight) for name, weight in score["weights"].items()},
-        threshold=float(score["threshold"]),
+        pair_bias=float(pair["bias"]),
+        pair_weights={str(name): float(weight) for name, weight in pair["weights"].items()},
+        bias=float(story["bias"]),
+        weights={str(name): float(weight) for name, weight in story["weights"].items()},
+        threshold=float(story["threshold"]),
         means=means,
     )

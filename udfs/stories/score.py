@@ -1,196 +1,105 @@
-"""How likely an article and a story are about the same event: features, and the calibrated logistic over them.
+"""How likely an article and a story are about the same event: the calibrated score, in two steps.
 
-Pure: reads an article and its candidates, returns numbers. All sums are of whole numbers, so the order of members or
-candidates changes no digit. What each feature means stands in FEATURES; its weight in reference_data/clustering.toml.
+First the article and each of the story's first and newest originals: a logit from the features of the pair (pairs.py),
+which knows nothing of sizes. Then article and story: a logistic over those logits and what is known of the story
+as a whole. Pure; weights come from reference_data/clustering.toml.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from udfs.stories import vectors
-from udfs.stories.copies import Signature, estimated_jaccard
 from udfs.stories.frequencies import WEIGHT_STEP, Frequencies
 from udfs.stories.mirror import LiveStory
+from udfs.stories.pairs import PAIR_FEATURES, PairReader, Subject
 from udfs.stories.policy import ClusterModel
-from udfs.stories.terms import ENTITY, LEDE, NAME, NUMBER, TITLE, Terms
+from udfs.stories.terms import NAME
 
-FEATURES: dict[str, str] = {
+STORY_FEATURES: dict[str, str] = {
+    "best": "the highest logit of a pair",
+    "three": "mean of the three highest, less the log of how many were compared: the best of many are high by chance",
+    "all": "mean of all compared",
     "centroid": "cosine to the story's centroid",
-    "best": "cosine to the nearest of its first and newest originals",
-    "best_three": "mean of the three nearest of these",
-    "title": "weighted Jaccard of title words, best original",
-    "lede": "TF-IDF cosine of title and lede, best original",
-    "text": "TF-IDF cosine of all terms, best original",
-    "names": "weight of shared names, in decades, damped: log(1 + x)",
-    "numbers": "the same of numbers",
-    "entities": "the same of linked places (later people and organisations)",
-    "article_covered": "share of the weight of the article's names and title words that the story has",
-    "story_covered": "share of the weight of the story's core names and title words that the article has",
-    "copied_text": "estimated Jaccard of the texts, best original",
-    "size": "log of the number of originals",
-    "single": "1 for a story of one original",
+    "leads_held": "share of the story's heaviest names (in half its originals) that the article has; 0.5 without",
     "hours": "log(1 + hours) since the story's last article",
     "same_publisher": "1 where the story has an original of the article's publisher",
+    "exclusive": "weight of the article's rare terms that few other live stories have, in decades: log(1 + x)",
+    "around": "log of the live stories over 100, where there are more: the more, the more are alike by chance",
 }
 
-_SLOTS = 1 << 21  # of the table that tells a term's weight in the article: two terms share one in 2 million
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The article that is compared. now_ms: stream time."""
-
-    vector: vectors.Exact
-    terms: Terms
-    signature: Signature | None
-    publisher: str
-    now_ms: int
+_LEADS = 5  # names that a story is mostly about
+_FEW = 100  # live stories, as many as the training sets reach
+_LOGIT = 20.0  # a logit beyond it says no more
 
 
 class Scorer:
-    """Features and probabilities for one language; holds a scratch table, no state."""
+    """Features and probabilities for one language."""
 
-    def __init__(self, model: ClusterModel) -> None:
+    def __init__(self, model: ClusterModel, frequencies: Frequencies) -> None:
+        self._frequencies = frequencies
+        self._pairs = PairReader(frequencies)
+        self._pair_bias = model.pair_bias
+        self._pair_weights = [model.pair_weights.get(name, 0.0) for name in PAIR_FEATURES]
         self._bias = model.bias
-        self._weights = [model.weights.get(name, 0.0) for name in FEATURES]
-        self._slots = np.zeros(_SLOTS, dtype=np.int32)
+        self._weights = [model.weights.get(name, 0.0) for name in STORY_FEATURES]
 
     def probability(self, features: Sequence[float]) -> float:
-        """Of the same event, in (0, 1)."""
-        total = self._bias
-        for weight, value in zip(self._weights, features, strict=True):
-            total += weight * value
+        """Of the same event, in (0, 1), from a row of STORY_FEATURES' values."""
+        total = _dot(self._bias, self._weights, features)
         return 1.0 / (1.0 + math.exp(-min(max(total, -30.0), 30.0)))
 
-    def features(self, subject: Subject, stories: Sequence[LiveStory], frequencies: Frequencies) -> list[list[float]]:
-        """One row of FEATURES' values a story."""
-        if not stories:
-            return []
-        own = frequencies.weights(subject.terms.ids, subject.terms.flags, subject.terms.priors, subject.now_ms)
-        slots = subject.terms.ids & np.uint32(_SLOTS - 1)
-        self._slots[slots] = own
-        try:
-            by_member = self._by_member(subject, own, stories)
-            by_story = self._by_story(subject, own, stories, frequencies)
-        finally:
-            self._slots[slots] = 0
-        return [
-            self._row(subject, story, members, whole)
-            for story, members, whole in zip(stories, by_member, by_story, strict=True)
-        ]
+    def features(self, subject: Subject, candidates: Sequence[tuple[LiveStory, int]], live: int) -> list[list[float]]:
+        """One row of STORY_FEATURES' values a candidate: a story, and the weight it shares of rare terms.
 
-    def _by_member(
-        self, subject: Subject, own: NDArray[np.int32], stories: Sequence[LiveStory]
-    ) -> list[tuple[list[float], float, float, float]]:
-        """A story's (cosines sorted downwards, best title, lede and text similarity)."""
-        members = [member for story in stories for member in story.recent]
-        products = np.stack([member.vector for member in members]).astype(np.float32) @ subject.vector
-        lengths = [len(member.terms.ids) for member in members]
-        starts = np.concatenate(([0], np.cumsum(lengths)))
-        ids = np.concatenate([member.terms.ids for member in members])
-        flags = np.concatenate([member.terms.flags for member in members])
-        priors = np.concatenate([member.terms.priors for member in members])
-        shared = self._slots[ids & np.uint32(_SLOTS - 1)].astype(np.int64)
-        # A term that is not shared counts with its prior weight: its learned one would cost a look-up a term.
-        full = np.where(shared > 0, shared, priors.astype(np.int64) * WEIGHT_STEP // 40)
-        title, lede = flags & TITLE > 0, flags & LEDE > 0
-        sums = {
-            "title": (_sums(np.where(title, shared, 0), starts), _sums(np.where(title, full, 0), starts)),
-            "lede": (_sums(np.where(lede, shared**2, 0), starts), _sums(np.where(lede, full**2, 0), starts)),
-            "text": (_sums(shared**2, starts), _sums(full**2, starts)),
-        }
-        wide = own.astype(np.int64)
-        own_title = int(wide[subject.terms.flags & TITLE > 0].sum())
-        own_lede = int((wide[subject.terms.flags & LEDE > 0] ** 2).sum())
-        own_text = int((wide**2).sum())
+        live: how many stories are live.
+        """
+        if not candidates:
+            return []
+        members = [member for story, _ in candidates for member in story.recent]
+        rows = self._pairs.features(subject, members)
+        logits = [min(max(_dot(self._pair_bias, self._pair_weights, row), -_LOGIT), _LOGIT) for row in rows.tolist()]
+        held = set(subject.terms.ids.tolist())
         found = []
         place = 0
-        for story in stories:
+        for story, exclusive in candidates:
             end = place + len(story.recent)
-            cosines = sorted((products[place:end].astype(np.float64) / vectors.UNIT).tolist(), reverse=True)
-            best_title = best_lede = best_text = 0.0
-            for at in range(place, end):
-                common, other = sums["title"][0][at], sums["title"][1][at]
-                union = own_title + other - common
-                best_title = max(best_title, common / union if union > 0 else 0.0)
-                best_lede = max(best_lede, _cosine(sums["lede"][0][at], own_lede, sums["lede"][1][at]))
-                best_text = max(best_text, _cosine(sums["text"][0][at], own_text, sums["text"][1][at]))
-            found.append((cosines, best_title, min(best_lede, 1.0), min(best_text, 1.0)))
+            row = self._row(subject, story, sorted(logits[place:end], reverse=True), held)
+            found.append([*row, math.log1p(exclusive / WEIGHT_STEP), math.log(max(live, _FEW) / _FEW)])
             place = end
         return found
 
-    def _by_story(
-        self, subject: Subject, own: NDArray[np.int32], stories: Sequence[LiveStory], frequencies: Frequencies
-    ) -> list[tuple[float, float, float, float, float]]:
-        """A story's (names, numbers, entities shared in decades; article covered, story covered)."""
-        flags = subject.terms.flags
-        telling = flags & (NAME | TITLE) > 0
-        telling_weight = int(own[telling].sum())
-        found = []
-        for story in stories:
-            profile = story.profile
-            ids = profile.terms.ids
-            places = np.searchsorted(ids, subject.terms.ids)
-            places[places == len(ids)] = 0
-            held = ids[places] == subject.terms.ids if len(ids) else np.zeros(len(places), dtype=bool)
-            decades = [int(own[held & (flags & kind > 0)].sum()) / WEIGHT_STEP for kind in (NAME, NUMBER, ENTITY)]
-            covered = int(own[held & telling].sum()) / telling_weight if telling_weight else 0.0
-            core = (2 * profile.counts >= profile.members) & (profile.terms.flags & (NAME | TITLE) > 0)
-            core_ids = ids[core]
-            core_weights = frequencies.weights(
-                core_ids, profile.terms.flags[core], profile.terms.priors[core], subject.now_ms
-            )
-            total = int(core_weights.sum())
-            in_article = self._slots[core_ids & np.uint32(_SLOTS - 1)] > 0
-            story_covered = int(core_weights[in_article].sum()) / total if total else 0.0
-            found.append((decades[0], decades[1], decades[2], covered, story_covered))
-        return found
-
-    @staticmethod
-    def _row(
-        subject: Subject,
-        story: LiveStory,
-        members: tuple[list[float], float, float, float],
-        whole: tuple[float, float, float, float, float],
-    ) -> list[float]:
-        cosines, title, lede, text = members
-        names, numbers, entities, article_covered, story_covered = whole
-        copied = 0.0
-        if subject.signature is not None:
-            signatures = (member.signature for member in story.recent)
-            copied = max((estimated_jaccard(subject.signature, s) for s in signatures if s is not None), default=0.0)
+    def _row(self, subject: Subject, story: LiveStory, logits: list[float], held: set[int]) -> list[float]:
         hours = max(subject.now_ms - story.row.updated_ms, 0) / 3_600_000
         return [
+            logits[0],
+            sum(logits[:3]) / len(logits[:3]) - math.log(len(logits)),
+            sum(logits) / len(logits),
             vectors.cosine(subject.vector, story.centroid),
-            cosines[0],
-            sum(cosines[:3]) / len(cosines[:3]),
-            title,
-            lede,
-            text,
-            math.log1p(names),
-            math.log1p(numbers),
-            math.log1p(entities),
-            article_covered,
-            story_covered,
-            copied,
-            math.log(len(story.originals)),
-            float(len(story.originals) == 1),
+            self._leads_held(story, held, subject.now_ms),
             math.log1p(hours),
-            float(subject.publisher in story.publishers and bool(subject.publisher)),
+            float(subject.publisher in story.publishers),
         ]
 
+    def _leads_held(self, story: LiveStory, held: set[int], now_ms: int) -> float:
+        terms, counts = story.profile.terms, story.profile.counts
+        core = np.flatnonzero((2 * counts >= story.profile.members) & (terms.flags & NAME > 0))
+        if not len(core):
+            return 0.5
+        ids = terms.ids[core]
+        weights = self._frequencies.weights(ids, terms.flags[core], terms.priors[core], now_ms)
+        # By how many originals hold the name, then by weight, then by id.
+        leads = np.lexsort((ids, -weights, -counts[core]))[:_LEADS].tolist()
+        whole = sum(int(weights[lead]) for lead in leads)
+        part = sum(int(weights[lead]) for lead in leads if int(ids[lead]) in held)
+        return part / whole if whole else 0.5
 
-def _sums(values: NDArray[np.int64], starts: NDArray[np.int64]) -> list[int]:
-    """Sums between starts[i] and starts[i + 1]; 0 where nothing stands between."""
-    running = np.concatenate(([0], np.cumsum(values)))
-    return [int(total) for total in running[starts[1:]] - running[starts[:-1]]]
 
-
-def _cosine(common: int, one: int, other: int) -> float:
-    return common / math.sqrt(one * other) if one and other else 0.0
+def _dot(bias: float, weights: Sequence[float], features: Sequence[float]) -> float:
+    total = bias
+    for weight, value in zip(weights, features, strict=True):
+        total += weight * value
+    return total

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import xxhash
@@ -22,10 +21,11 @@ from numpy.typing import NDArray
 from state_schemas.articles import Entity
 from state_schemas.languages import UNKNOWN
 
-TITLE, LEDE, BODY, NAME, NUMBER, ENTITY = 1, 2, 4, 8, 16, 32
+TITLE, LEDE, BODY, NAME, NUMBER, ENTITY, PLACE = 1, 2, 4, 8, 16, 32, 64
 
 MAX_TERMS = 200  # an article; the title's come first, then the lede's
 MAX_BODY_CHARS = 2_000  # of the body that are read: news says what happened at its top
+MAX_ENTITIES = 40
 TOP_CHARS = 600  # of the body that count as lede: many publishers' own lede is a teaser
 # Weights are inverse document frequencies in decades, in steps of 1/40, so that a byte holds 0 to 6.
 STEP = 40
@@ -34,6 +34,9 @@ MAX_IDF = 6.0
 ZIPF_TOP = 7.5
 # Without a word list for a language, length stands in for rarity: function words are short everywhere.
 _NO_LIST = (1.0, 1.5, 2.5, 3.0, 3.5)
+
+_RARE_NAME = round(3.5 * STEP)  # in scripts without capitals
+TOWN_PRIOR = 3 * STEP + 1  # the prior of a linked place that is no country; also how it is told from one
 
 _NUMBER = r"\d+(?:[.,]\d+)*"
 # Scripts that put no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han.
@@ -85,14 +88,18 @@ class Vocabulary:
         """All terms of an article. body: plain text; what repeats title or lede in it adds nothing."""
         found: dict[int, list[int]] = {}  # id -> [flags, prior]
         body = body[:MAX_BODY_CHARS]
-        lowered = set(_lower_words(lede)) | set(_lower_words(body))
         top = body[:TOP_CHARS].rpartition(" ")[0] or body[:TOP_CHARS]
-        for text, place in ((title, TITLE | LEDE), (lede, LEDE), (top, LEDE), (body[len(top) :], BODY)):
-            self._read(text, place, lowered, found)
+        headline = _sentences(title)
+        texts = [_sentences(lede), _sentences(top), _sentences(body[len(top) :])]
+        names = _names(headline, texts)
+        places = frozenset(token.casefold() for entity in entities for token in _TOKEN.findall(entity.name))
+        for sentences, place in zip((headline, *texts), (TITLE | LEDE, LEDE, LEDE, BODY), strict=True):
+            for tokens in sentences:
+                self._read(tokens, place, names, places, found)
             if len(found) >= MAX_TERMS:
                 break
         chosen = list(found.items())[:MAX_TERMS]
-        for entity in entities[:40]:
+        for entity in entities[:MAX_ENTITIES]:
             place = ENTITY | (TITLE | LEDE if entity.in_title else BODY)
             chosen.append((_hash(f"e {entity.id}"), [place, _entity_prior(entity.id)]))
         return Terms(
@@ -101,29 +108,32 @@ class Vocabulary:
             np.array([about[1] for _, about in chosen], dtype=np.uint8),
         )
 
-    def _read(self, text: str, place: int, lowered: set[str], found: dict[int, list[int]]) -> None:
-        for sentence in _SENTENCE.split(text):
-            previous = ""  # the capitalised word before, for names of two words
-            first = True
-            for token in _TOKEN.findall(sentence):
-                if token[0].isdigit():
-                    self._add(found, _number(token), place | NUMBER, _number_prior(token))
-                    previous, first = "", False
-                    continue
-                if _DENSE_RUN.match(token):
-                    for pair in (token,) if len(token) < 3 else map("".join, pairwise(token)):
-                        self._word_into(found, pair, place)
-                    previous, first = "", False
-                    continue
+    def _read(
+        self,
+        tokens: list[str],
+        place: int,
+        names: frozenset[str],
+        places: frozenset[str],
+        found: dict[int, list[int]],
+    ) -> None:
+        previous = ""  # the name before, for names of two words
+        for token in tokens:
+            name = ""
+            if token[0].isdigit():
+                self._add(found, _number(token), place | NUMBER, _number_prior(token))
+            elif _DENSE_RUN.match(token):
+                for pair in (token,) if len(token) < 3 else map("".join, pairwise(token)):
+                    self._word_into(found, pair, place)
+            else:
                 word = token.casefold()
-                capital = token[0].isupper()
-                # A title or the start of a sentence gives capitals to common words: a word also met in small letters
-                # is none of a name.
-                name = capital and (not first or place & TITLE) and word not in lowered
-                self._word_into(found, word, place | (NAME if name else 0))
+                if word in names or (_caseless(token) and self._word(word)[1] >= _RARE_NAME):
+                    name = word
+                named = PLACE if word in places else 0
+                self._word_into(found, word, place | named | (NAME if name else 0))
                 if name and previous:
-                    self._add(found, _hash(f"{previous} {word}"), place | NAME, 4 * STEP)
-                previous, first = word if capital else "", False
+                    prior = max(self._word(previous)[1], self._word(word)[1])
+                    self._add(found, _hash(f"{previous} {word}"), place | named | NAME, prior)
+            previous = name
 
     def _word_into(self, found: dict[int, list[int]], word: str, place: int) -> None:
         term, prior = self._word(word)
@@ -155,8 +165,39 @@ class Vocabulary:
         return round(min(max(ZIPF_TOP - zipf, 0.0), MAX_IDF) * STEP)
 
 
-def _lower_words(text: str) -> Any:
-    return (token for token in _TOKEN.findall(text) if token[0].islower())
+def _sentences(text: str) -> list[list[str]]:
+    """The tokens of each sentence."""
+    return [_TOKEN.findall(sentence) for sentence in _SENTENCE.split(text)] if text else []
+
+
+def _names(headline: list[list[str]], texts: list[list[list[str]]]) -> frozenset[str]:
+    """Words, case-folded, that are capitalised inside a sentence and nowhere written small.
+
+    The first word of a sentence tells nothing, nor do the words of a headline that capitalises all of them.
+    """
+    small: set[str] = set()
+    large: set[str] = set()
+    sentences = [sentence for text in texts for sentence in text]
+    if not _title_case([token for sentence in headline for token in sentence]):
+        sentences += headline
+    for sentence in sentences:
+        for token in sentence[1:]:
+            if token[0].isupper():
+                large.add(token.casefold())
+            elif token[0].islower():
+                small.add(token)
+    return frozenset(large - small)
+
+
+def _title_case(tokens: list[str]) -> bool:
+    """Whether a headline capitalises its words as a matter of style: three long ones in four, after the first."""
+    long = [token for token in tokens[1:] if len(token) > 3 and token[0].isalpha()]
+    return len(long) > 2 and 4 * sum(token[0].isupper() for token in long) >= 3 * len(long)
+
+
+def _caseless(token: str) -> bool:
+    """Whether the token's script has no capitals (Arabic, Hindi, Korean, ...): there, rarity stands in for them."""
+    return not token[0].isupper() and not token[0].islower() and token[0].isalpha()
 
 
 def _stem(word: str) -> str:
@@ -181,7 +222,7 @@ def _number_prior(token: str) -> int:
 
 def _entity_prior(entity: str) -> int:
     """A country stands in every tenth article, a place in every thousandth: guesses that learning corrects."""
-    return STEP if entity.startswith("country:") else 3 * STEP
+    return STEP if entity.startswith("country:") else TOWN_PRIOR
 
 
 def _hash(text: str) -> int:

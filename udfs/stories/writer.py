@@ -38,8 +38,9 @@ from udfs.stories.frequencies import Frequencies
 from udfs.stories.ledger import Ledger, Put, Read
 from udfs.stories.live import LiveSet, Rows
 from udfs.stories.mirror import LiveStory, Member, brief, brief_of_member, summary
+from udfs.stories.pairs import Subject
 from udfs.stories.policy import ClusterModel, ClusterPolicy
-from udfs.stories.score import Scorer, Subject
+from udfs.stories.score import Scorer
 from udfs.stories.terms import Terms, Vocabulary
 
 # (article id, candidates, a row of features each) -> the story to join, or None, and its probability.
@@ -76,7 +77,7 @@ class LanguageWriter:
         self._judge = judge or self._likeliest
         self._mean = vectors.RunningMean(model.mean(language), policy.mean_prior, policy.mean_memory)
         self._vocabulary = Vocabulary(language)
-        self._scorer = Scorer(model)
+        self._scorer = Scorer(model, self.frequencies)
         self._changes: list[StoryChange] = []
 
     def restore(self, rows: Rows) -> None:
@@ -173,8 +174,8 @@ class LanguageWriter:
         subject = Subject(vector, terms, new.signature, article.publisher, now_ms)
         weights = self.frequencies.weights(terms.ids, terms.flags, terms.priors, now_ms)
         candidates = self.live.candidates(subject, weights)
-        features = self._scorer.features(subject, candidates, self.frequencies)
-        chosen, probability = self._judge(article.article_id, candidates, features)
+        features = self._scorer.features(subject, candidates, len(self.live.stories))
+        chosen, probability = self._judge(article.article_id, [story for story, _ in candidates], features)
         if chosen is not None:
             self._join(chosen, new, terms, vector, now_ms, "assigned", probability=probability)
             return
