@@ -136,4 +136,5 @@ class S3Objects:
 
 def _failed(action: str, key: str, error: Exception) -> ObjectStoreError:
     # The client's errors run over many lines; the first says what happened.
-    return ObjectStoreError(f"{action} {key}: {type(error).__name__}: {str(error).strip().splitlines()[0][:200]}")
+    said = next(iter(str(error).strip().splitlines()), "")[:200]
+    return ObjectStoreError(f"{action} {key}: {type(error).__name__}: {said}")

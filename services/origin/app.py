@@ -157,4 +157,6 @@ async def _problem(_: Request, error: Exception) -> Response:
     """Errors as RFC 9457 problem details, never cached: a passing fault must not stay at the edge."""
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "internal error")
     body = msgspec.json.encode({"title": detail, "status": status})
-    return Response(body, status, {"Cache-Control": "no-store", **SECURITY}, "application/problem+json")
+    # Such as Allow, which a 405 must carry (RFC 9110, 15.5.6).
+    own = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    return Response(body, status, own | {"Cache-Control": "no-store", **SECURITY}, "application/problem+json")

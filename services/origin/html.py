@@ -14,6 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from state_schemas.pages import Page
 from udfs.editions import Edition, ReferenceData
 
+_LAST_MS = 253_370_764_800_000  # 9999-01-01
+
 
 class Renderer:
     """Renders pages in each edition's own language and hours."""
@@ -38,7 +40,7 @@ class Renderer:
         zone = ZoneInfo(edition.time_zone)
 
         def when(instant_ms: int) -> str:
-            return format_datetime(datetime.fromtimestamp(instant_ms / 1000, UTC), "short", zone, locale)
+            return format_datetime(_moment(instant_ms), "short", zone, locale)
 
         return self._page.render(
             page=page,
@@ -46,7 +48,7 @@ class Renderer:
             title=next(section.name(edition) for section in self._sections if section.id == page.section),
             sections=[(section.id, section.name(edition)) for section in self._sections],
             when=when,
-            iso=lambda instant_ms: datetime.fromtimestamp(instant_ms / 1000, UTC).isoformat(),
+            iso=lambda instant_ms: _moment(instant_ms).isoformat(),
             number=lambda value: format_decimal(value, locale=locale),
             cycle_ms=cycle_ms,
             stale_minutes=stale_minutes,
@@ -55,3 +57,8 @@ class Renderer:
     def index(self, editions: Sequence[Edition]) -> bytes:
         """The editions to choose from."""
         return self._index.render(editions=editions).encode()
+
+
+def _moment(instant_ms: int) -> datetime:
+    """The instant, within what a calendar can show in every time zone: publishers' own dates may be any number."""
+    return datetime.fromtimestamp(min(max(instant_ms, 0), _LAST_MS) / 1000, UTC)

@@ -17,7 +17,7 @@ import structlog
 
 from connectors.objects import Objects, ObjectStoreError
 from state_schemas.codec import DecodeError, decode_record
-from state_schemas.pages import Page, Pointer
+from state_schemas.pages import Page, Pointer, pointer_key
 
 CYCLE_SECTION = "_cycle"
 STALE_AFTER_MS = 600_000  # a page older than this says so (design: ranking down)
@@ -89,6 +89,12 @@ class PageShelf:
                     self.failures += 1
                     log.warning("page_not_taken", pointer=key, reason=str(error))
                     return
+                except Exception as error:
+                    # A page that cannot be rendered (an edition that is no more, an instant out of range) must not
+                    # end the loop that all other pages come by.
+                    self.failures += 1
+                    log.warning("page_not_taken", pointer=key, reason=f"{type(error).__name__}: {error}")
+                    return
                 if page is not None:
                     swapped.append(page)
 
@@ -125,6 +131,8 @@ class PageShelf:
             raise DecodeError("sha256_differs", pointer.object)
         page = decode_record(Page, found.data)
         place = (pointer.edition, pointer.section)
+        if key != pointer_key(*place) or (page.edition, page.section) != place:
+            raise DecodeError("page_misplaced", f"{pointer.object} is {page.edition}/{page.section}")
         html = Payload.of(self.render(page, max(page.cycle, pointer.cycle), 0))
         self.snapshots[place] = Snapshot(pointer, page, Payload.of(found.data), html)
         self._age_shown.pop(place, None)
@@ -141,6 +149,13 @@ class PageShelf:
             cycle = self.cycle(snapshot)
             minutes = (now_ms - cycle) // 60_000 if now_ms - cycle > STALE_AFTER_MS else 0
             if minutes != self._age_shown.get(place, 0):
-                html = Payload.of(self.render(snapshot.page, cycle, minutes))
-                self.snapshots[place] = Snapshot(snapshot.pointer, snapshot.page, snapshot.json, html)
                 self._age_shown[place] = minutes
+                try:
+                    html = Payload.of(self.render(snapshot.page, cycle, minutes))
+                except Exception as error:
+                    # Such as a heartbeat's cycle that is no instant: the page stays as it was rendered last.
+                    structlog.get_logger("origin").warning(
+                        "age_not_shown", page="/".join(place), reason=f"{type(error).__name__}: {error}"
+                    )
+                    continue
+                self.snapshots[place] = Snapshot(snapshot.pointer, snapshot.page, snapshot.json, html)

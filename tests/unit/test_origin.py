@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from services.origin.conditional import encoding, not_modified
 from services.origin.html import Renderer
 from services.origin.pages import PageShelf
 from state_schemas.codec import encode_record
-from state_schemas.pages import EditionPages, Link, Page, PageStory, page_key, pointer_key
+from state_schemas.pages import EditionPages, Link, Page, PageStory, Pointer, page_key, pointer_key
 from tests.contracts.memory_objects import MemoryObjects
 from udfs.editions import load_reference
 from udfs.publish.decide import PublishPolicy
@@ -264,3 +265,61 @@ def test_encoded_bodies_hold_the_same_bytes(client: TestClient) -> None:
     with client.stream("GET", "/v1/editions/en-gb/top", headers={"Accept-Encoding": "gzip"}) as answer:
         assert gzip.decompress(b"".join(answer.iter_raw())) == plain.content
     assert json.loads(plain.content)["edition"] == "en-gb"
+
+
+def _point(store: MemoryObjects, edition: str, section: str, page: Page, **changes: Any) -> None:
+    data = encode_record(page)
+    object_key = page_key(edition, section, 1)
+    values: dict[str, Any] = {
+        "edition": edition,
+        "section": section,
+        "version": 1,
+        "object": object_key,
+        "sha256": sha256(data).hexdigest(),
+        "cycle": NOW,
+        "sequence": 1,
+    }
+    store.objects[object_key] = data
+    store.objects[pointer_key(edition, section)] = encode_record(Pointer(**values | changes))
+
+
+def test_pages_that_cannot_be_shown_leave_the_others_as_they_are(store: MemoryObjects, shelf: PageShelf) -> None:
+    page = Page(edition="en-gb", section="top", version=1, cycle=NOW, ranker_version="1", stories=(_story(),))
+    _put(store, _story())
+    _point(store, "xx-xx", "top", msgspec.structs.replace(page, edition="xx-xx"))  # an edition that is no more
+    _point(store, "en-us", "nosuch", msgspec.structs.replace(page, edition="en-us", section="nosuch"))
+    _point(store, "en-us", "top", page)  # another edition's page
+    _point(store, "en-au", "top", page, object="../../etc/passwd")
+    store.objects[pointer_key("en-in", "top")] = b"\xff\xfe"
+    asyncio.run(shelf.refresh(NOW))
+    assert set(shelf.snapshots) == {("en-gb", "top")}
+    _put(store, _story("Second"), cycle=NOW + 1)
+    assert asyncio.run(shelf.refresh(NOW)) == [("en-gb", "top")]
+
+
+@pytest.mark.parametrize("instant", [10**18, -(10**18), 253_402_300_799_999])
+def test_a_date_that_no_calendar_knows_spoils_no_page(store: MemoryObjects, shelf: PageShelf, instant: int) -> None:
+    link = msgspec.structs.replace(_story().representative, published_ms=instant)
+    _put(store, _story(representative=link))
+    assert asyncio.run(shelf.refresh(NOW)) == [("en-gb", "top")]
+    shelf.cycles["en-gb"] = instant
+    asyncio.run(shelf.refresh(NOW + 10**7))
+
+
+def test_an_age_that_cannot_be_shown_keeps_the_page(store: MemoryObjects) -> None:
+    def render(page: Page, cycle_ms: int, stale_minutes: int) -> bytes:
+        if stale_minutes:
+            raise ValueError("no such instant")
+        return b"page"
+
+    shelf = PageShelf(store, render)
+    _put(store, _story())
+    asyncio.run(shelf.refresh(NOW))
+    asyncio.run(shelf.refresh(NOW + 10**7))
+    assert shelf.snapshots["en-gb", "top"].html.plain == b"page"
+
+
+def test_a_method_that_is_not_allowed_says_which_are(client: TestClient) -> None:
+    answer = client.post("/en-gb/top")
+    assert answer.status_code == 405
+    assert "GET" in answer.headers["allow"]
