@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import sys
@@ -22,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "quarantine": ("cli.quarantine", "quarantine", "Show what was set aside, and why."),
     "config": ("cli.config", "config", "Check the reference data."),
     "eval": ("cli.eval", "evaluate", "Measure quality on labelled data."),
+    "train": ("cli.train", "train", "Fit models to labelled data."),
     "bench": ("cli.bench", "bench", "Measure a stage on this machine."),
 }
 
@@ -52,7 +54,22 @@ def broadsheet() -> None:
 
 
 def main() -> None:
-    """Run the command; a user's error is one line and status 2, an interruption status 130."""
+    """Run the command and end with its status."""
+    try:
+        _run()
+    except SystemExit as end:
+        if "obstore" not in sys.modules:
+            raise
+        # The object store's client has threads of its own, and one that wakes while the interpreter is taken down
+        # aborts the process (status 134 instead of the command's own, on a busy machine).
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(end.code if isinstance(end.code, int) else 0 if end.code is None else 1)
+
+
+def _run() -> None:
+    """The command; a user's error is one line and status 2, an interruption status 130. Raises SystemExit."""
     try:
         status = broadsheet(standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
@@ -60,6 +77,10 @@ def main() -> None:
         sys.exit(130)
     except KeyboardInterrupt:
         sys.exit(130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        path = error.ctx.command_path if error.ctx else "broadsheet"
+        click.echo(f"broadsheet: {path} needs a command (see `{path} --help`)", err=True)
+        sys.exit(2)
     except click.UsageError as error:
         click.echo(f"broadsheet: {error.format_message()} (see `broadsheet --help`)", err=True)
         sys.exit(2)

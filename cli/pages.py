@@ -31,7 +31,7 @@ def pages() -> None:
 @click.argument("edition")
 @click.argument("section", default="top")
 @click.option("--json", "as_json", is_flag=True, help="The snapshot itself, one JSON object.")
-@click.option("--stories", default=15, show_default=True, help="How many to print.")
+@click.option("--stories", default=15, show_default=True, type=click.IntRange(0), help="How many to print.")
 def show(edition: str, section: str, as_json: bool, stories: int) -> None:
     """Print the page of EDITION and SECTION that counts now."""
     page = _run(current_page(_objects(), edition, section))
