@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from connectors.settings import Endpoints
 from state_schemas.codec import decode_record, encode_record
 from state_schemas.pages import EditionPages
 from state_schemas.quarantine import Quarantined
 from tests.operators.fake_flink import Harness
 from tests.unit.ranking_samples import NOW, change
 from udfs.editions import load_reference
+from udfs.publish.decide import PublishPolicy
+from udfs.publish.operator import Publish
 from udfs.ranking.operator import Rank, Route
 from udfs.ranking.policy import RankingPolicy
 
@@ -86,3 +89,21 @@ def test_what_cannot_be_decoded_is_set_aside_with_its_bytes() -> None:
         "record_undecodable",
         b"{nonsense",
     )
+
+
+def test_a_number_that_no_column_holds_is_set_aside_and_the_job_goes_on() -> None:
+    harness = _harness()
+    _send(harness, change(1, "started", "s1", "a", brief={"first_seen_ms": 10**30}))
+    _send(harness, change(2, "started", "s2", "b", summary={"updated_ms": -(10**30)}))
+    reasons = [decode_record(Quarantined, bytes(row[1])).reason for row in harness.side["quarantine"]]
+    assert reasons == ["number_out_of_range"] * 2
+    _send(harness, change(3, "started", "s3", "c"))
+    assert _stories(harness.advance(CYCLE))["en-gb"] == ["s3"]
+
+
+def test_pages_that_cannot_be_decoded_are_set_aside() -> None:
+    harness = Harness(lambda: Publish(PublishPolicy(), Endpoints()), now_ms=NOW)
+    (row,) = harness.send("en-gb", ("en-gb", b'{"edition":"en-gb","cycle":null,"pages":[]}'))
+    harness.function.close()
+    aside = decode_record(Quarantined, bytes(row[1]))
+    assert (aside.stage, aside.reason, aside.subject) == ("publish", "record_invalid", "en-gb")

@@ -250,3 +250,19 @@ def test_a_pointer_only_ever_moves_to_a_later_cycle(steps: list[tuple[int, bool]
         pointer = msgspec.structs.replace(wanted, pinned_until_ms=NOW + 1 if pinned else 0)
         if pinned:
             break
+
+
+def test_a_pinned_page_writes_no_versions() -> None:
+    store = MemoryObjects()
+    first = _publish(store, _cycle(_page("good", cycle=1)))
+    pinned = msgspec.structs.replace(_pointer(store), pinned_until_ms=NOW + 1000, sequence=2)
+    store.objects[pointer_key("en-gb", "top")] = encode_record(pinned)
+    before = set(store.objects)
+    for cycle in range(2, 6):
+        _publish(store, _cycle(_page(f"other{cycle}", cycle=cycle)), first.edition)
+    assert set(store.objects) == before
+
+
+def test_schemes_have_no_case() -> None:
+    page = _page(stories=(_story("s", image="HTTPS://i.example/1.jpg"),))
+    assert refusal(page, 0, POLICY) is None

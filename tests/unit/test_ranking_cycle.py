@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -204,3 +205,20 @@ def test_a_board_that_was_changed_ranks_like_one_built_afresh(puts: list[StoryVi
         cycle(board, views, [BRITAIN, INDIA], SECTIONS, NOW, POLICY, REFERENCE.weights) for board in (changed, fresh)
     ]
     assert ranked[0] == ranked[1]
+
+
+@pytest.mark.parametrize("fault", [{"title": "  "}, {"url": "javascript:alert(1)"}, {"url": ""}])
+def test_a_member_that_no_page_can_show_does_not_speak_for_a_story(fault: dict[str, Any]) -> None:
+    chosen = representative(
+        view("s", member("a", **fault), member("b", authority=0.1)), ("GB",), NOW, POLICY, REFERENCE.weights
+    )
+    assert chosen is not None
+    assert chosen.article_id == "b"
+    assert representative(view("s", member("a", **fault)), ("GB",), NOW, POLICY, REFERENCE.weights) is None
+
+
+def test_an_absurd_authority_is_no_infinite_score() -> None:
+    board = Board(POLICY, REFERENCE.weights)
+    board.put(view("s", member("a", authority=1e308), member("b", authority=-1e308)))
+    scores = board.scores(board.coverage(NOW), ("GB",))
+    assert all(math.isfinite(score) for score in scores.score)

@@ -36,13 +36,18 @@ def refusal(page: Page, last_stories: int, policy: PublishPolicy) -> str | None:
         return "story_twice"
     for story in page.stories:
         links = (story.representative, *story.supporting)
-        if not all(link.url.startswith(("http://", "https://")) and link.title.strip() for link in links):
+        if not all(is_web(link.url) and link.title.strip() for link in links):
             return "link_unusable"
-        if story.image and not story.image.startswith(("http://", "https://")):
+        if story.image and not is_web(story.image):
             return "image_unusable"
     if len(encode_record(page)) > policy.max_bytes:
         return "too_large"
     return None
+
+
+def is_web(url: str) -> bool:
+    """Whether a reader's browser may be sent there; schemes have no case (RFC 3986, 3.1)."""
+    return url[:8].lower().startswith(("http://", "https://"))
 
 
 def digest(page: Page) -> str:

@@ -13,7 +13,7 @@ from pyflink.datastream.state import ValueStateDescriptor
 from connectors.kafka_flink import to_row
 from connectors.objects import S3Objects
 from connectors.settings import Endpoints
-from state_schemas.codec import decode_record, dump_state, load_state
+from state_schemas.codec import DecodeError, decode_record, dump_state, load_state
 from state_schemas.pages import EditionPages
 from state_schemas.quarantine import quarantined
 from state_schemas.ranking import PublishedEdition
@@ -46,9 +46,17 @@ class Publish(KeyedProcessFunction):
 
     def process_element(self, value: tuple[str, bytes], ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         edition, data = value
-        cycle = decode_record(EditionPages, data)
-        known = load_state(PublishedEdition, self._state.value())
         now_ms = ctx.timer_service().current_processing_time()
+        try:
+            cycle = decode_record(EditionPages, data)
+        except DecodeError as error:
+            # A number that JSON cannot hold was written as null: this cycle is lost, the next one comes.
+            yield to_row(
+                PAGES,
+                quarantined(PAGES, "publish", error.reason, now_ms, record=data, subject=edition, detail=error.detail),
+            )
+            return
+        known = load_state(PublishedEdition, self._state.value())
         done = self._loop.run_until_complete(publish(self._objects, cycle, known, now_ms, self._policy))
         self._state.update(dump_state(done.edition))
         self._written.inc(done.written)

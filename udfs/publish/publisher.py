@@ -76,6 +76,11 @@ async def _page(objects: Objects, page: Page, result: Published, now_ms: int, po
         if reason is not None:
             result.invalid[page.section] = reason
             return
+        early = moved(pointer, page, "", "", now_ms)
+        if isinstance(early, str):
+            # Before anything is written: a page pinned for a day would leave 1,440 versions that nobody reads.
+            result.refused[page.section] = early
+            return
         numbered, data = await _write_version(
             objects, page, max(known.version if known else 0, pointer.version if pointer else 0)
         )

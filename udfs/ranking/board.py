@@ -97,7 +97,8 @@ class Board:
             # One group's many titles count once: the owner where it is known.
             self._publisher[row] = _code(self._publishers, member.owner or member.publisher)
             self._country[row] = _code(self._countries, member.country)
-            self._authority[row] = member.authority
+            # Outside [0, 1] it is no authority; without the bound one absurd value would be an infinite score.
+            self._authority[row] = min(max(member.authority, 0.0), 1.0)
             self._seen[row] = member.first_seen_ms
         self._rows[slot] = rows
         for _, _, country in view.places:

@@ -9,6 +9,7 @@ import numpy as np
 from state_schemas.pages import EditionPages, Link, Page, PageStory
 from state_schemas.ranking import Member, StoryView
 from udfs.editions import Edition
+from udfs.publish.decide import is_web
 from udfs.ranking.board import Board, Bools, Coverage, Scores
 from udfs.ranking.policy import RANKER_VERSION, RankingPolicy
 from udfs.ranking.representative import representative
@@ -122,7 +123,7 @@ def _page_story(
         first_ms=view.first_ms,
         latest_ms=view.latest_ms,
         lede=_snippet(chosen),
-        image="" if chosen.max_image_preview == "none" else chosen.image,
+        image=chosen.image if chosen.max_image_preview != "none" and is_web(chosen.image) else "",
         topics=view.topics,
         places=tuple(name for _, name, _ in view.places[:3]),
         top_sources=tuple(names.values())[: policy.top_sources],

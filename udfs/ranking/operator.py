@@ -19,7 +19,7 @@ from udfs.editions import ReferenceData
 from udfs.ranking.board import Board
 from udfs.ranking.cycle import cycle
 from udfs.ranking.policy import RankingPolicy
-from udfs.ranking.views import fold
+from udfs.ranking.views import fold, unusable
 
 _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 
@@ -56,6 +56,8 @@ class Rank(KeyedProcessFunction):
         now_ms = ctx.timer_service().current_processing_time()
         try:
             change = decode_record(StoryChange, data)
+            if reason := unusable(change):
+                raise DecodeError(reason, change.story.story_id[:100])
         except DecodeError as error:
             yield (
                 self._quarantine,

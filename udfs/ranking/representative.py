@@ -6,6 +6,7 @@ Decides among a story's members; never alters a headline. Ties fall by article i
 from __future__ import annotations
 
 from state_schemas.ranking import Member, StoryView
+from udfs.publish.decide import is_web
 from udfs.ranking.policy import RankingPolicy
 from udfs.weights import RankingWeights
 
@@ -22,7 +23,8 @@ def representative(
     Originals before copies, reports before opinion, those within the window before older ones; within the first of
     these groups that has anyone the best weighted sum wins.
     """
-    listed = [member for member in view.members if not member.noindex]
+    # Publishing refuses a whole page for one such link: a member that no page can show must not get there.
+    listed = [member for member in view.members if not member.noindex and showable(member)]
     for group in (
         [m for m in listed if not m.of and "opinion" not in m.labels and _recent(m, now_ms, weights)],
         [m for m in listed if not m.of and "opinion" not in m.labels],
@@ -32,6 +34,11 @@ def representative(
         if group:
             return min(group, key=lambda m: (-_worth(m, regions, now_ms, policy, weights), m.article_id))
     return None
+
+
+def showable(member: Member) -> bool:
+    """Whether the member has a headline and a web address, as every page's links must."""
+    return bool(member.title.strip()) and is_web(member.url)
 
 
 def headline_soundness(title: str) -> float:

@@ -12,6 +12,9 @@ from state_schemas.ranking import Member, StoryView
 from state_schemas.stories import ArticleBrief, StoryChange, StorySummary
 from udfs.ranking.policy import RankingPolicy
 
+# As far as JavaScript's numbers are exact; ms UTC up to the year 287396.
+_LARGEST = 2**53
+
 
 def fold(
     views: Mapping[str, StoryView], change: StoryChange, policy: RankingPolicy
@@ -45,6 +48,20 @@ def fold(
     elif change.change == "expired":
         return ((summary.story_id, None),)
     return (_kept(summary, members, policy),)
+
+
+def unusable(change: StoryChange) -> str:
+    """Why a change cannot be folded though it could be decoded, as a reason code; empty for nothing.
+
+    JSON's integers have no end, while columns and keyed state hold 64 bits.
+    """
+    summary, article = change.story, change.article
+    numbers = [change.epoch, change.sequence, summary.originals, summary.copies, summary.variants]
+    numbers += [summary.first_ms, summary.latest_ms, summary.updated_ms]
+    if article is not None:
+        numbers += [article.version, article.first_seen_ms, article.published_ms or 0, article.words]
+        numbers += [article.max_snippet or 0]
+    return "" if all(-_LARGEST <= number <= _LARGEST for number in numbers) else "number_out_of_range"
 
 
 def _members(views: Mapping[str, StoryView], story: str) -> dict[str, Member]:
