@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 from fake_flink import Harness
 
@@ -314,3 +315,10 @@ def test_a_shard_keeps_its_share_of_the_budget_and_authoritative_feeds_go_first(
         order += [row.url for row in rows]
     assert set(order[:3]) == {source.url for source in found[3:]}
     assert set(order[3:]) == {source.url for source in found[:3]}
+
+
+def test_a_number_that_no_row_holds_is_set_aside_and_the_feed_goes_on(harness: Harness) -> None:
+    send(harness, msgspec.structs.replace(SOURCE, registered_ms=10**30))
+    assert quarantine(harness)[0].reason == "number_out_of_range"
+    send(harness, SOURCE)
+    polled(harness)

@@ -185,3 +185,19 @@ def test_captured_pages_are_read() -> None:
     assert counts["title"] >= 0.75 * len(rows)
     assert counts["dated"] >= 0.9 * len(rows)
     assert counts["body"] >= 0.9 * len(rows)
+
+
+def test_an_unreadable_source_address_costs_only_itself() -> None:
+    entry = msgspec.structs.replace(ENTRY, source_url="http://[bad")
+    event = parsed(raw(entry=entry)).event
+    assert isinstance(event, Reading)
+    assert event.article.source_url == ""
+
+
+def test_a_fault_of_ours_costs_its_item_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(READER.places, "places", fails)
+    outcome = parse_raw(raw(), READER, PLAIN, nothing)
+    assert outcome == Rejected("reading_failed", "IndexError: list index out of range")

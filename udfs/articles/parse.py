@@ -117,7 +117,13 @@ def parse_raw(raw: RawItem, reader: Reader, extractor: Extractor, evidence: Evid
             # The page's own fault says more than that its entry does not serve either.
             return Rejected(page.reason if raw.kind == "page" else found.reason, page.detail or found.detail)
         aside = page if page.reason in _SET_ASIDE else None
-    return Parsed(_reading(raw, found, reader), aside)
+    try:
+        return Parsed(_reading(raw, found, reader), aside)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # A fault of ours that this one item meets: were it to fail the task, the item would be read again for ever.
+        return Rejected("reading_failed", f"{type(error).__name__}: {error}"[:500])
 
 
 def _body(body: Body | None, policy: ArticlesPolicy, evidence: EvidenceOf) -> bytes | Rejection:
@@ -190,4 +196,7 @@ def _reading(raw: RawItem, found: Extraction, reader: Reader) -> Reading:
 def _source(raw: RawItem) -> str:
     """The original publisher that an aggregating feed names, as an http(s) address."""
     source = raw.entry.source_url if raw.entry else ""
-    return source if urlsplit(source).scheme in ("http", "https") else ""
+    try:
+        return source if urlsplit(source).scheme in ("http", "https") else ""
+    except ValueError:
+        return ""

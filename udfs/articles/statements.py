@@ -131,8 +131,9 @@ def web_address(url: str, base: str) -> str:
     """An http(s) address, resolved; else empty: no data:, no javascript:."""
     url = clean_line(url, 2048)
     try:
-        joined = urljoin(base, url) if url else ""
-        return joined if urlsplit(joined).scheme in ("http", "https") and urlsplit(joined).hostname else ""
+        parts = urlsplit(urljoin(base, url) if url else "")
+        # geturl: "HTTP://" is the same scheme, and who compares it later shall not have to know.
+        return parts.geturl() if parts.scheme in ("http", "https") and parts.hostname else ""
     except ValueError:
         return ""
 

@@ -130,6 +130,10 @@ class Poll(KeyedProcessFunction):
             self._count("quarantined")
             topic = _TOPICS[tag].name
             yield self._quarantine, _aside(topic, error.reason, now_ms, record, detail=error.detail)
+        except OverflowError as error:
+            # JSON's integers have no end, those of keyed state have 64 bits; a row is packed before it is kept.
+            self._count("quarantined")
+            yield self._quarantine, _aside(_TOPICS[tag].name, "number_out_of_range", now_ms, record, detail=str(error))
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
         shard = self._shard(ctx.get_current_key(), ctx)
