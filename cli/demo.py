@@ -54,6 +54,8 @@ def demo(once: bool, speed: float, press_port: int, hostile: bool, as_json: bool
     def say(line: str) -> None:
         console.print(f"  {line}", highlight=False)
 
+    if not 0 < speed < float("inf"):
+        raise UserError("demo: --speed is a number above 0")
     refuse_second(FOLDER)
     shutil.rmtree(FOLDER, ignore_errors=True)  # each demo starts with an empty past
     try:

@@ -12,6 +12,7 @@ from rich.console import Console
 from cli.errors import UserError
 from cli.jobs import JobError
 from cli.line import import_file, refuse_second, start_jobs
+from cli.sources import read_list
 from cli.stack.control import Stack, StackError
 from cli.stack.layout import INSTALLATION
 from connectors.settings import Endpoints, SettingsError
@@ -31,6 +32,7 @@ def live(feeds: Path | None) -> None:
         raise UserError(str(error)) from None
     refuse_second(FOLDER)
     listed = feeds or endpoints.reference_data_folder() / "feeds.csv"
+    read_list(listed, endpoints.gateway)  # what is wrong with it is said before a minute of starting, not after
 
     def say(line: str) -> None:
         console.print(f"  {line}", highlight=False)

@@ -10,6 +10,7 @@ import sys
 import click
 
 from cli.errors import UserError
+from connectors.settings import SettingsError
 
 # name -> (module, attribute, one line of help shown without loading the module)
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -87,6 +88,9 @@ def _run() -> None:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except SettingsError as error:
+        UserError(str(error)).show()
+        sys.exit(2)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)

@@ -72,9 +72,22 @@ def import_sources(file: Path, skip_bad: bool) -> None:
     Its header: feed_url,publisher_id,publisher_name,country,language,category,authority,owner
     """
     endpoints = _endpoints()
+    good, bad = read_list(file, endpoints.gateway, skip_bad=skip_bad)
+    _send(endpoints, good)
+    fast = sum(1 for source in good if source.tier == "authoritative")
+    skipped = f", {_rows(bad)} skipped" if bad else ""
+    click.echo(f"{len(good)} feeds registered, {fast} authoritative{skipped}")
+
+
+def read_list(file: Path, gateway: str, *, skip_bad: bool = False) -> tuple[list[Source], list[RowFault]]:
+    """The feeds of a CSV file ("-": standard input) and its bad rows, which are shown on stderr.
+
+    Raises UserError where nothing of it may be imported: it cannot be read, has bad rows (all of them bad, with
+    skip_bad), or none.
+    """
     try:
         text = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        good, bad = read_rows(text.decode("utf-8-sig"), _now_ms(), gateway=endpoints.gateway)
+        good, bad = read_rows(text.decode("utf-8-sig"), _now_ms(), gateway=gateway)
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -89,10 +102,7 @@ def import_sources(file: Path, skip_bad: bool) -> None:
         raise UserError(f"{file}: {_rows(bad)} cannot be imported, nothing was")
     if not good:
         raise UserError(f"{file} has no rows")
-    _send(endpoints, good)
-    fast = sum(1 for source in good if source.tier == "authoritative")
-    skipped = f", {_rows(bad)} skipped" if bad else ""
-    click.echo(f"{len(good)} feeds registered, {fast} authoritative{skipped}")
+    return good, bad
 
 
 def _rows(bad: list[RowFault]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from urllib.parse import urlsplit
 
 
 class SettingsError(ValueError):
@@ -48,10 +49,10 @@ class Endpoints:
             value: str = getattr(settings, name)
             for address in filter(None, value.split(",")):
                 host, _, port = address.rpartition(":")
-                if not host or not port.isdigit():
+                if not host or not _is_port(port):
                     raise SettingsError(f"BROADSHEET_{name.upper()} must be HOST:PORT, not {address!r}")
         for name in ("s3_endpoint", "flink_rest", "origin"):
-            if not getattr(settings, name).startswith(("http://", "https://")):
+            if not _is_web_address(getattr(settings, name)):
                 raise SettingsError(f"BROADSHEET_{name.upper()} must be an http(s) address")
         return settings
 
@@ -64,3 +65,15 @@ class Endpoints:
         if self.reference_data:
             return Path(self.reference_data)
         return Path(__file__).resolve().parent.parent / "reference_data"
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536
+
+
+def _is_web_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, half an IPv6 address
+        return False
