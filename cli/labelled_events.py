@@ -1,8 +1,8 @@
 """Labelled event files as the parse stage would hand them on, and the writers' decisions about them.
 
 A file holds one JSON object a line: id, title, text, lang, published_at, url, publisher, cluster. Two articles are
-about one event exactly when their cluster is equal. Encoding, places and signatures are those of the parse stage; decisions
-are those of the production writers, one a language.
+about one event exactly when their cluster is equal. Encoding, places and signatures are those of the parse stage;
+decisions are those of the production writers, one a language.
 """
 
 from __future__ import annotations

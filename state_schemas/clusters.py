@@ -50,12 +50,14 @@ class WriterState(State, frozen=True, array_like=True):
 class StoryState(State, frozen=True, array_like=True):
     """A live story. Times in ms of stream time. sequence: of the change that started it.
 
-    repaired_ms, held, aliases: for repairs and editors.
+    claimed_ms: what its last article said the time was, where that was a jump still unconfirmed; it counts as the
+    update's time once the clock has got there. repaired_ms, held, aliases: for repairs and editors.
     """
 
     sequence: int
     first_ms: int
     updated_ms: int
+    claimed_ms: int = 0
     repaired_ms: int = 0
     held: bool = False
     aliases: tuple[str, ...] = ()

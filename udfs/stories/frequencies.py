@@ -75,6 +75,4 @@ class Frequencies:
         return whole
 
     def _weight(self, now_ms: int) -> float:
-        if not self.epoch_ms:
-            self.epoch_ms = now_ms
         return float(2.0 ** ((now_ms - self.epoch_ms) / self._policy.half_life_ms))

@@ -60,7 +60,7 @@ def _expire_stories(writer: LanguageWriter, now_ms: int) -> list[str]:
     """End the stories whose time is up, oldest first; the ids of their articles."""
     retired: list[str] = []
     for _ in range(writer.policy.expired_at_once):
-        story = writer.live.next_due(now_ms - writer.policy.live_ms)
+        story = writer.live.next_due(now_ms)
         if story is None:
             break
         writer.live.end(story)

@@ -65,8 +65,11 @@ class LiveSet:
         self._register(story)
         return story
 
-    def place(self, story: LiveStory, members: Iterable[Member], now_ms: int) -> None:
-        """Members enter a story, or replace their former versions; the story counts as updated now."""
+    def place(self, story: LiveStory, members: Iterable[Member], now_ms: int, claimed_ms: int = 0) -> None:
+        """Members enter a story, or replace their former versions; the story counts as updated now.
+
+        claimed_ms: where the article says another time, that.
+        """
         entering = list(members)
         for member in entering:
             former = self.members.get(member.article_id)
@@ -77,7 +80,7 @@ class LiveSet:
             for member in entering:
                 story.put(member)
 
-        self._change(story, change, now_ms)
+        self._change(story, change, now_ms, claimed_ms)
         for member in entering:
             self._enter(member)
             self._ledger.put(MEMBERS, member.article_id, member.row)
@@ -114,16 +117,17 @@ class LiveSet:
         self.retracted[article_id] = Member(article_id, row)
         self._ledger.put(MEMBERS, article_id, row)
 
-    def next_due(self, until_ms: int) -> LiveStory | None:
-        """The story that was updated longest ago, if not after `until_ms`: it leaves the queue."""
-        while self._due and self._due[0][0] <= until_ms:
-            updated_ms, story_id = heapq.heappop(self._due)
+    def next_due(self, now_ms: int) -> LiveStory | None:
+        """The story that was updated longest ago, if its time is up at `now_ms`: it leaves the queue."""
+        while self._due and self._due[0][0] + self._policy.live_ms <= now_ms:
+            queued_ms, story_id = heapq.heappop(self._due)
             story = self.stories.get(story_id)
             if story is None:
                 continue
-            if story.row.updated_ms == updated_ms:
+            updated_ms = story.updated_ms(now_ms)
+            if updated_ms == queued_ms:
                 return story
-            heapq.heappush(self._due, (story.row.updated_ms, story_id))
+            heapq.heappush(self._due, (updated_ms, story_id))
         return None
 
     def by_text(self, sequences: Iterable[int]) -> Iterable[Member]:
@@ -145,7 +149,8 @@ class LiveSet:
         found = {story for _, story in most}
         found.update(self._centroids.nearest(subject.vector, self._policy.nearest))
         stories = ((self._by_number[number], shared[number]) for number in sorted(found))
-        return [entry for entry in stories if subject.now_ms - entry[0].row.updated_ms < self._policy.live_ms]
+        now_ms = subject.now_ms
+        return [entry for entry in stories if now_ms - entry[0].updated_ms(now_ms) < self._policy.live_ms]
 
     def _register(self, story: LiveStory) -> None:
         self.stories[story.story_id] = story
@@ -162,11 +167,15 @@ class LiveSet:
         del self._by_sequence[member.row.sequence]
         self.copies.remove(member.row.sequence, member.row.content_hash)
 
-    def _change(self, story: LiveStory, change: Callable[[], object], now_ms: int) -> None:
+    def _change(self, story: LiveStory, change: Callable[[], object], now_ms: int, claimed_ms: int = 0) -> None:
         """Carry out `change` on a story's members, and bring its row and the indexes after it."""
         before = story.rare if story.members else np.zeros(0, dtype=np.uint32)
         change()
-        story.row = msgspec.structs.replace(story.row, updated_ms=now_ms)
+        updated_ms = max(story.updated_ms(now_ms), now_ms)
+        ahead = max(claimed_ms, story.row.claimed_ms)
+        story.row = msgspec.structs.replace(
+            story.row, updated_ms=updated_ms, claimed_ms=ahead if ahead > updated_ms else 0
+        )
         self._ledger.put(STORIES, story.story_id, story.row)
         self._centroids.put(story.number, story.centroid)
         after = story.rare

@@ -64,6 +64,11 @@ class LiveStory:
         self.members: dict[str, Member] = {}
         self._policy = policy
 
+    def updated_ms(self, now_ms: int) -> int:
+        """When the story was last updated, as known at stream time `now_ms`."""
+        claimed = self.row.claimed_ms <= now_ms
+        return max(self.row.updated_ms, self.row.claimed_ms) if claimed else self.row.updated_ms
+
     def put(self, member: Member) -> None:
         """Add a member, or replace it by its next version."""
         new = member.article_id not in self.members
@@ -130,7 +135,8 @@ class LiveStory:
         """Terms by which the story can be found: names, numbers and title words that general language rarely has."""
         terms = self.profile.terms
         telling = (terms.flags & (TITLE | NAME | NUMBER) > 0) & (terms.flags & PLACE == 0)
-        return terms.ids[(terms.priors >= _RARE) & telling]
+        rare: NDArray[np.uint32] = terms.ids[(terms.priors >= _RARE) & telling]
+        return rare
 
 
 def _first_and_newest(members: list[Member], count: int) -> list[Member]:

@@ -73,7 +73,7 @@ class Scorer:
         return found
 
     def _row(self, subject: Subject, story: LiveStory, logits: list[float], held: set[int]) -> list[float]:
-        hours = max(subject.now_ms - story.row.updated_ms, 0) / 3_600_000
+        hours = max(subject.now_ms - story.updated_ms(subject.now_ms), 0) / 3_600_000
         return [
             logits[0],
             sum(logits[:3]) / len(logits[:3]) - math.log(len(logits)),

@@ -112,6 +112,9 @@ class LanguageWriter:
         clock = advance(clock, record.decided_ms, publisher, self.policy.jump_ms)
         self.set(clock_ms=clock.now_ms, claim_ms=clock.claim_ms, claim_by=clock.claim_by)
         now_ms = clock.now_ms or record.decided_ms
+        if not before.df_epoch_ms:
+            self.frequencies.epoch_ms = now_ms
+            self.set(df_epoch_ms=now_ms)
         housekeeping.sweep(self, now_ms)
         if incoming is not None:
             self._article(incoming, now_ms)
@@ -148,7 +151,8 @@ class LanguageWriter:
         An article found within the live window cannot have expired, and needs no look-up.
         """
         old = article.first_seen_ms + self.policy.live_ms <= now_ms
-        if not old and article.event == "new" and article.version == 1:
+        sure = not old and article.first_seen_ms <= now_ms + self.policy.jump_ms
+        if sure and article.event == "new" and article.version == 1:
             return False
         known = self._expired_version(article.article_id, article.version)
         return known or (old and article.event == "update")
@@ -237,7 +241,7 @@ class LanguageWriter:
         first = "" if of is None else of.article_id
         row = new.row(story.story_id, self.state.sequence + 1, role, first, terms, vector, now_ms)
         member = Member(new.article.article_id, row)
-        self.live.place(story, (member,), now_ms)
+        self.live.place(story, (member,), now_ms, new.article.decided_ms)
         rounded = None if probability is None else round(probability, 4)
         self.emit(change, story, now_ms, self._brief(new.article, member, story), of=first, probability=rounded)
 
@@ -252,7 +256,7 @@ class LanguageWriter:
             terms, vector = member.terms, member.vector.astype(np.float32)
         row = new.row(story.story_id, old.sequence, old.role, old.of, terms, vector, now_ms)
         replaced = Member(member.article_id, row)
-        self.live.place(story, (replaced,), now_ms)
+        self.live.place(story, (replaced,), now_ms, article.decided_ms)
         self.emit("updated", story, now_ms, self._brief(article, replaced, story), of=old.of)
 
     def _removed(self, record: Removed, now_ms: int) -> None:
