@@ -113,7 +113,15 @@ class Desk:
         else:
             got = await self._end_of(request, message)
             work.answered = True
-            await self._answer(request, got, message)
+            try:
+                await self._answer(request, got, message)
+            except OutletError:
+                raise
+            except Exception as error:
+                # Our own bug again: told to quarantine alone, for no answer can be made of it. Poll asks anew.
+                log.exception("answer_fault", url=request.url)
+                fault = f"{type(error).__name__}: {error}"
+                await self._set_aside(message, "fetcher_fault", request=request, detail=fault)
             self._metrics.seconds.labels(request.kind).observe(time.monotonic() - began)
         self._finish(work.ticket)
 

@@ -246,3 +246,10 @@ def test_after_an_outage_there_is_one_tick_not_one_for_each_minute_missed() -> N
 
 def test_the_shard_is_the_beginning_of_the_id() -> None:
     assert shard_of("abcdef") == "abc"
+
+
+def test_an_instant_that_no_row_holds_is_set_aside(extract: Harness) -> None:
+    extract.clear_output()
+    assert events(extract, raw(found_ms=10**30)) == []
+    (row,) = extract.side["quarantine"]
+    assert decode_record(Quarantined, row[1]).reason == "number_out_of_range"

@@ -245,3 +245,9 @@ def test_no_text_breaks_it(text: str) -> None:
     clean(text, TRACKING)
     clean(f"https://n.example/{text}", TRACKING)
     canonical_url("https://n.example/a", TRACKING, canonical=text, og=text, base=text)
+
+
+def test_a_base_that_is_no_address_is_left_aside() -> None:
+    found = canonical_url("https://n.example/a/b", TRACKING, canonical="c", base="http://[bad")
+    assert found is not None
+    assert found.url == "https://n.example/a/c"

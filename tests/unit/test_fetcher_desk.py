@@ -11,6 +11,7 @@ import pytest
 from connectors.http import HttpFailedError, HttpRefusedError, Response
 from connectors.kafka import Message
 from services.fetcher import outlet as outlet_module
+from services.fetcher import service as service_module
 from services.fetcher.answers import Got
 from services.fetcher.hosts import DeferredError
 from services.fetcher.metrics import Metrics
@@ -223,3 +224,16 @@ def test_what_is_given_up_is_neither_answered_nor_finished() -> None:
     asyncio.run(main())
     assert office.finished == []
     assert office.read(FEEDS_FETCHED, FetchResult) == []
+
+
+def test_an_answer_that_cannot_be_made_is_set_aside_and_its_offset_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
+
+    monkeypatch.setattr(service_module, "feed_result", fails)
+    office = Office(Response(URL, URL, 200, {}, b"<rss/>"))
+    office.work(encode_record(request("feed")))
+    assert office.finished == [17]
+    assert office.failed == []
+    (aside,) = office.read(QUARANTINE, Quarantined)
+    assert (aside.reason, aside.subject) == ("fetcher_fault", URL)

@@ -113,7 +113,7 @@ def canonical_url(
     own = clean(fetched, tracking)
     if own is None:
         return None
-    base_url = urljoin(fetched, base) if base else fetched
+    base_url = (_joined(fetched, base) if base else "") or fetched
     elsewhere = ""
     claims: tuple[tuple[str, UrlSource], ...] = ((canonical, "canonical"), (og, "og"))
     for claim, source in claims:

@@ -135,7 +135,14 @@ class Extract(ProcessFunction):
         if outcome.aside is not None:
             self._counters.count(f"aside_{outcome.aside.reason}")
             yield self._aside(outcome.aside.reason, outcome.aside.detail, now_ms, value, raw)
-        yield _keyed(outcome)
+        try:
+            keyed = _keyed(outcome)
+        except OverflowError as error:
+            # JSON's integers have no end, those of msgpack have 64 bits.
+            self._counters.count("rejected_number_out_of_range")
+            yield self._aside("number_out_of_range", str(error), now_ms, value, raw)
+            return
+        yield keyed
 
     def _aside(self, reason: str, detail: str, now_ms: int, value: bytes, raw: RawItem | None = None) -> Any:
         record = quarantined(

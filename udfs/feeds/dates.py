@@ -53,13 +53,14 @@ _COMPACT = re.compile(
 )
 
 _EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
+_LATEST = datetime(2100, 1, 1, tzinfo=UTC)  # as for pages' own dates: a year past this is a typing error
 
 
 def parse_instant(text: str) -> int | None:
     """ms UTC of a date as a feed writes it, or None where any part is not understood.
 
     An unknown zone name is UTC (RFC 5322 4.3: -0000), and so is none. A date without a clock is midnight UTC. Before
-    1990 (publishers' placeholders: 1970, 0001) is no date.
+    1990 or from 2100 on (publishers' placeholders: 1970, 0001, 9999) is no date.
     """
     text = " ".join(text.split())
     if not 6 <= len(text) <= 100:
@@ -91,7 +92,7 @@ def _instant(parts: dict[str, str | None]) -> int | None:
             at += timedelta(days=1)
         elif hour > 23:
             return None
-        return round(at.timestamp() * 1000) if at >= _EARLIEST else None
+        return round(at.timestamp() * 1000) if _EARLIEST <= at < _LATEST else None
     except (ValueError, OverflowError):
         return None
 
