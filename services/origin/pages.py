@@ -15,12 +15,13 @@ from hashlib import sha256
 import brotli
 import structlog
 
-from connectors.objects import Objects, ObjectStoreError
+from connectors.objects import Listed, Objects, ObjectStoreError
 from state_schemas.codec import DecodeError, decode_record
 from state_schemas.pages import Page, Pointer, pointer_key
 
 CYCLE_SECTION = "_cycle"
 STALE_AFTER_MS = 600_000  # a page older than this says so (design: ranking down)
+BAD_POINTER_REST_MS = 30_000  # an unchanged pointer that leads to no page is looked at again this late
 _AT_ONCE = 32
 
 
@@ -65,6 +66,7 @@ class PageShelf:
     refreshed_ms: int = 0
     failures: int = 0
     _etags: dict[str, str] = field(default_factory=dict)
+    _bad: dict[str, tuple[str, int]] = field(default_factory=dict)  # pointer -> its ETag, when it led to nothing
     _age_shown: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def refresh(self, now_ms: int) -> list[tuple[str, str]]:
@@ -77,32 +79,46 @@ class PageShelf:
             log.warning("pointers_not_listed", reason=str(error))
             self._say_age(now_ms)
             return []
-        changed = [entry for entry in listed if self._etags.get(entry.key) != entry.etag]
+        changed = [
+            entry
+            for entry in listed
+            if self._etags.get(entry.key) != entry.etag and not self._rests(entry.key, entry.etag, now_ms)
+        ]
         gate = asyncio.Semaphore(_AT_ONCE)
         swapped: list[tuple[str, str]] = []
 
-        async def one(key: str) -> None:
+        async def one(entry: Listed) -> None:
             async with gate:
                 try:
-                    page = await self._take(key)
-                except (ObjectStoreError, DecodeError) as error:
-                    self.failures += 1
-                    log.warning("page_not_taken", pointer=key, reason=str(error))
-                    return
+                    page = await self._take(entry.key)
+                except ObjectStoreError as error:
+                    reason = str(error)
+                except DecodeError as error:
+                    reason = str(error)
+                    self._bad[entry.key] = (entry.etag, now_ms)
                 except Exception as error:
                     # A page that cannot be rendered (an edition that is no more, an instant out of range) must not
                     # end the loop that all other pages come by.
-                    self.failures += 1
-                    log.warning("page_not_taken", pointer=key, reason=f"{type(error).__name__}: {error}")
+                    reason = f"{type(error).__name__}: {error}"
+                    self._bad[entry.key] = (entry.etag, now_ms)
+                else:
+                    self._bad.pop(entry.key, None)
+                    if page is not None:
+                        swapped.append(page)
                     return
-                if page is not None:
-                    swapped.append(page)
+                self.failures += 1
+                log.warning("page_not_taken", pointer=entry.key, reason=reason)
 
-        await asyncio.gather(*(one(entry.key) for entry in changed))
+        await asyncio.gather(*(one(entry) for entry in changed))
         self._drop_gone({entry.key for entry in listed})
         self.refreshed_ms = now_ms
         self._say_age(now_ms)
         return swapped
+
+    def _rests(self, key: str, etag: str, now_ms: int) -> bool:
+        """Whether this very pointer led to nothing a moment ago: thousands such must not cost a request each a turn."""
+        seen, at_ms = self._bad.get(key, ("", 0))
+        return seen == etag and 0 <= now_ms - at_ms < BAD_POINTER_REST_MS
 
     def cycle(self, snapshot: Snapshot) -> int:
         """The cycle a page stands for: its own, or a later one that found it unchanged."""
@@ -141,8 +157,9 @@ class PageShelf:
 
     def _drop_gone(self, keys: set[str]) -> None:
         # A pointer is never deleted in service; an emptied bucket must not take the last good pages with it.
-        for key in self._etags.keys() - keys:
-            del self._etags[key]
+        for known in (self._etags, self._bad):
+            for key in known.keys() - keys:
+                del known[key]
 
     def _say_age(self, now_ms: int) -> None:
         for place, snapshot in self.snapshots.items():

@@ -15,7 +15,7 @@ from connectors.objects import Listed, ObjectStoreError
 from services.origin.app import Origin
 from services.origin.conditional import encoding, not_modified
 from services.origin.html import Renderer
-from services.origin.pages import PageShelf
+from services.origin.pages import BAD_POINTER_REST_MS, PageShelf
 from state_schemas.codec import encode_record
 from state_schemas.pages import EditionPages, Link, Page, PageStory, Pointer, page_key, pointer_key
 from tests.contracts.memory_objects import MemoryObjects
@@ -323,3 +323,15 @@ def test_a_method_that_is_not_allowed_says_which_are(client: TestClient) -> None
     answer = client.post("/en-gb/top")
     assert answer.status_code == 405
     assert "GET" in answer.headers["allow"]
+
+
+def test_a_pointer_that_leads_to_nothing_rests_until_it_moves(store: MemoryObjects, shelf: PageShelf) -> None:
+    store.objects[pointer_key("en-gb", "top")] = b"\xff"
+    for turn in range(5):
+        asyncio.run(shelf.refresh(NOW + turn * 2_000))
+    assert shelf.failures == 1
+    asyncio.run(shelf.refresh(NOW + BAD_POINTER_REST_MS))
+    assert shelf.failures == 2
+    del store.objects[pointer_key("en-gb", "top")]
+    _put(store, _story())
+    assert asyncio.run(shelf.refresh(NOW + BAD_POINTER_REST_MS + 2_000)) == [("en-gb", "top")]
