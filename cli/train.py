@@ -26,8 +26,9 @@ _SETS = {
     "vi_vietmds_half": (True, True),
 }
 _VERSION = "clusters-1"
-_THRESHOLD = 0.5
-_TABLE = (0.5, 0.6, 0.7, 0.8, 0.9)
+# Wrong choices are learned from at one bar; the bar in force is lower. docs/stories.md says what it costs either way.
+_LEARNED_AT, _THRESHOLD = 0.5, 0.45
+_TABLE = (0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @click.group()
@@ -64,10 +65,10 @@ def clusters(folder: Path, out: Path | None) -> None:
     table: list[tuple[str, str, float, ClusterFigures]] = []
     for left in sets:
         click.echo(f"training without {left.name}", err=True)
-        without = fit([one for one in sets if one is not left], _VERSION, _THRESHOLD)
+        without = fit([one for one in sets if one is not left], _VERSION, _LEARNED_AT)
         table += [("left_out", left.name, bar, judge(left, _at(without, bar))) for bar in _TABLE]
     click.echo("training on all", err=True)
-    model = fit(sets, _VERSION, _THRESHOLD)
+    model = _at(fit(sets, _VERSION, _LEARNED_AT), _THRESHOLD)
     table += [("seen", one.name, bar, judge(one, _at(model, bar))) for one in sets for bar in _TABLE]
     target = out or endpoints.reference_data_folder() / "clustering.toml"
     target.write_text(_written(model, table, {one.name: len(one.labelled) for one in sets}), "utf-8")

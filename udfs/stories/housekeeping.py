@@ -24,12 +24,7 @@ def block_of(key: str) -> int:
 
 def sweep(writer: LanguageWriter, now_ms: int) -> None:
     """Do what is due at `now_ms`, before the record that brought that time is decided."""
-    state, policy = writer.state, writer.policy
-    decided = state.sequence - state.folded
-    if decided >= min(policy.fold_every, max(policy.fold_first, state.folded)) or (
-        decided and now_ms - state.folded_ms >= policy.fold_after_ms
-    ):
-        _fold(writer, now_ms)
+    state = writer.state
     minute = state.clock_ms // MINUTE_MS
     if minute <= state.swept_minute:
         return
@@ -41,11 +36,24 @@ def sweep(writer: LanguageWriter, now_ms: int) -> None:
     writer.set(swept_minute=minute)
 
 
+def learn(writer: LanguageWriter, now_ms: int) -> None:
+    """After a record: count new stories, where enough was decided or an hour has passed since the last time.
+
+    After and not before the next one, so that a repeated record, which decides nothing, moves nothing either.
+    """
+    state, policy = writer.state, writer.policy
+    decided = state.sequence - state.folded
+    enough = min(policy.fold_every, max(policy.fold_first, state.folded))
+    if decided >= enough or (decided and now_ms - state.folded_ms >= policy.fold_after_ms):
+        _fold(writer, now_ms)
+
+
 def _fold(writer: LanguageWriter, now_ms: int) -> None:
     """Count the stories that started since the last time, by their first article as it now is."""
-    fresh = [story for story in writer.live.stories.values() if story.row.sequence > writer.state.folded]
-    for story in sorted(fresh, key=lambda story: story.row.sequence):
-        writer.frequencies.add(story.originals[0].terms, now_ms)
+    for story in writer.live.fresh:
+        if story.story_id in writer.live.stories:
+            writer.frequencies.add(story.originals[0].terms, now_ms)
+    writer.live.fresh = []
     for block, data in writer.frequencies.take_touched():
         writer.ledger.put(WRITER, f"df:{block:02d}", data)
     writer.set(

@@ -32,6 +32,7 @@ class LiveSet:
         self.stories: dict[str, LiveStory] = {}
         self.members: dict[str, Member] = {}
         self.retracted: dict[str, Member] = {}
+        self.fresh: list[LiveStory] = []  # started since the frequencies last took stories in, in their sequence
         self.copies = CopyIndex(policy)
         self._policy = policy
         self._ledger = ledger
@@ -41,8 +42,11 @@ class LiveSet:
         self._terms = TermIndex(policy)
         self._due: list[tuple[int, str]] = []  # a heap of (not after the story's last update, story id)
 
-    def restore(self, rows: Rows) -> None:
-        """Load the stored stories and members; called once, on an empty set."""
+    def restore(self, rows: Rows, folded: int) -> None:
+        """Load the stored stories and members; called once, on an empty set.
+
+        folded: the sequence up to which stories are counted in the frequencies.
+        """
         for story_id, value in sorted(rows(STORIES)):
             row = load_state(StoryState, value)
             assert row is not None
@@ -55,6 +59,8 @@ class LiveSet:
             else:
                 self.stories[member.row.story].put(member)
                 self._enter(member)
+        fresh = (story for story in self.stories.values() if story.row.sequence > folded)
+        self.fresh = sorted(fresh, key=lambda story: story.row.sequence)
         for story in self.stories.values():
             self._centroids.put(story.number, story.centroid)
             self._terms.add(story.number, story.rare)
@@ -63,6 +69,7 @@ class LiveSet:
         """A new story, empty until a member enters."""
         story = LiveStory(story_id, row, self._policy)
         self._register(story)
+        self.fresh.append(story)
         return story
 
     def place(self, story: LiveStory, members: Iterable[Member], now_ms: int, claimed_ms: int = 0) -> None:

@@ -26,6 +26,8 @@ from udfs.stories.terms import NAME, NUMBER, PLACE, STEP, TITLE, Terms, unpack
 # A term this rare in general language (3.5 decades: one text in 3,000) can lead to candidates.
 _RARE = round(3.5 * STEP)
 
+_LEADS = 5
+
 
 class Member:
     """One article of a live story: its stored row, and views on the row's bytes."""
@@ -82,7 +84,7 @@ class LiveStory:
         self._forget()
 
     def _forget(self) -> None:
-        for name in ("originals", "window", "centroid", "profile", "rare", "recent", "publishers"):
+        for name in ("originals", "window", "centroid", "profile", "leads", "rare", "recent", "publishers"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -129,6 +131,15 @@ class LiveStory:
             np.diff(np.append(starts, len(ids))).astype(np.int32),
             len(self.window),
         )
+
+    @cached_property
+    def leads(self) -> Terms:
+        """The names that the story is mostly about: in half of the window, in most of it first, then the rarest."""
+        terms, counts = self.profile.terms, self.profile.counts
+        core = np.flatnonzero((2 * counts >= self.profile.members) & (terms.flags & NAME > 0))
+        order = np.lexsort((terms.ids[core], -terms.priors[core].astype(np.int32), -counts[core]))
+        first = core[order[:_LEADS]]
+        return Terms(terms.ids[first], terms.flags[first], terms.priors[first])
 
     @cached_property
     def rare(self) -> NDArray[np.uint32]:

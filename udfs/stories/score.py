@@ -17,7 +17,6 @@ from udfs.stories.frequencies import WEIGHT_STEP, Frequencies
 from udfs.stories.mirror import LiveStory
 from udfs.stories.pairs import PAIR_FEATURES, PairReader, Subject
 from udfs.stories.policy import ClusterModel
-from udfs.stories.terms import NAME
 
 STORY_FEATURES: dict[str, str] = {
     "best": "the highest logit of a pair",
@@ -31,7 +30,6 @@ STORY_FEATURES: dict[str, str] = {
     "around": "log of the live stories over 100, where there are more: the more, the more are alike by chance",
 }
 
-_LEADS = 5  # names that a story is mostly about
 _FEW = 100  # live stories, as many as the training sets reach
 _LOGIT = 20.0  # a logit beyond it says no more
 
@@ -62,40 +60,47 @@ class Scorer:
         members = [member for story, _ in candidates for member in story.recent]
         rows = self._pairs.features(subject, members)
         logits = [min(max(_dot(self._pair_bias, self._pair_weights, row), -_LOGIT), _LOGIT) for row in rows.tolist()]
-        held = set(subject.terms.ids.tolist())
+        stories = [story for story, _ in candidates]
         found = []
         place = 0
-        for story, exclusive in candidates:
+        for (story, exclusive), leads in zip(candidates, self._leads_held(stories, subject), strict=True):
             end = place + len(story.recent)
-            row = self._row(subject, story, sorted(logits[place:end], reverse=True), held)
+            row = self._row(subject, story, sorted(logits[place:end], reverse=True), leads)
             found.append([*row, math.log1p(exclusive / WEIGHT_STEP), math.log(max(live, _FEW) / _FEW)])
             place = end
         return found
 
-    def _row(self, subject: Subject, story: LiveStory, logits: list[float], held: set[int]) -> list[float]:
+    def _row(self, subject: Subject, story: LiveStory, logits: list[float], leads: float) -> list[float]:
         hours = max(subject.now_ms - story.updated_ms(subject.now_ms), 0) / 3_600_000
         return [
             logits[0],
             sum(logits[:3]) / len(logits[:3]) - math.log(len(logits)),
             sum(logits) / len(logits),
             vectors.cosine(subject.vector, story.centroid),
-            self._leads_held(story, held, subject.now_ms),
+            leads,
             math.log1p(hours),
             float(subject.publisher in story.publishers),
         ]
 
-    def _leads_held(self, story: LiveStory, held: set[int], now_ms: int) -> float:
-        terms, counts = story.profile.terms, story.profile.counts
-        core = np.flatnonzero((2 * counts >= story.profile.members) & (terms.flags & NAME > 0))
-        if not len(core):
-            return 0.5
-        ids = terms.ids[core]
-        weights = self._frequencies.weights(ids, terms.flags[core], terms.priors[core], now_ms)
-        # By how many originals hold the name, then by weight, then by id.
-        leads = np.lexsort((ids, -weights, -counts[core]))[:_LEADS].tolist()
-        whole = sum(int(weights[lead]) for lead in leads)
-        part = sum(int(weights[lead]) for lead in leads if int(ids[lead]) in held)
-        return part / whole if whole else 0.5
+    def _leads_held(self, stories: Sequence[LiveStory], subject: Subject) -> list[float]:
+        """Per story, the share of its leading names' weight that the article holds."""
+        leads = [story.leads for story in stories]
+        weights = self._frequencies.weights(
+            np.concatenate([lead.ids for lead in leads]),
+            np.concatenate([lead.flags for lead in leads]),
+            np.concatenate([lead.priors for lead in leads]),
+            subject.now_ms,
+        ).tolist()
+        held = set(subject.terms.ids.tolist())
+        shares = []
+        place = 0
+        for lead in leads:
+            ids = lead.ids.tolist()
+            own = weights[place : place + len(ids)]
+            part = sum(weight for weight, term in zip(own, ids, strict=True) if term in held)
+            shares.append(part / sum(own) if sum(own) else 0.5)
+            place += len(ids)
+        return shares
 
 
 def _dot(bias: float, weights: Sequence[float], features: Sequence[float]) -> float:

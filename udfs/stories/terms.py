@@ -95,9 +95,9 @@ class Vocabulary:
         places = frozenset(token.casefold() for entity in entities for token in _TOKEN.findall(entity.name))
         for sentences, place in zip((headline, *texts), (TITLE | LEDE, LEDE, LEDE, BODY), strict=True):
             for tokens in sentences:
+                if len(found) >= MAX_TERMS:
+                    break
                 self._read(tokens, place, names, places, found)
-            if len(found) >= MAX_TERMS:
-                break
         chosen = list(found.items())[:MAX_TERMS]
         for entity in entities[:MAX_ENTITIES]:
             place = ENTITY | (TITLE | LEDE if entity.in_title else BODY)
@@ -121,7 +121,7 @@ class Vocabulary:
             name = ""
             if token[0].isdigit():
                 self._add(found, _number(token), place | NUMBER, _number_prior(token))
-            elif _DENSE_RUN.match(token):
+            elif not token.isascii() and _DENSE_RUN.match(token):
                 for pair in (token,) if len(token) < 3 else map("".join, pairwise(token)):
                     self._word_into(found, pair, place)
             else:
@@ -197,7 +197,7 @@ def _title_case(tokens: list[str]) -> bool:
 
 def _caseless(token: str) -> bool:
     """Whether the token's script has no capitals (Arabic, Hindi, Korean, ...): there, rarity stands in for them."""
-    return not token[0].isupper() and not token[0].islower() and token[0].isalpha()
+    return not token.isascii() and not token[0].isupper() and not token[0].islower() and token[0].isalpha()
 
 
 def _stem(word: str) -> str:

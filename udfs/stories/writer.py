@@ -95,7 +95,7 @@ class LanguageWriter:
         self.frequencies.epoch_ms = self.state.df_epoch_ms
         self.frequencies.documents = self.state.documents
         self._mean.weight = self.state.vectors
-        self.live.restore(rows)
+        self.live.restore(rows, self.state.folded)
 
     def decide(self, record: Normalised) -> Decision:
         """What `record` does. A version that is not above the known one does nothing.
@@ -120,6 +120,7 @@ class LanguageWriter:
             self._article(incoming, now_ms)
         elif isinstance(record, Removed):
             self._removed(record, now_ms)
+        housekeeping.learn(self, now_ms)
         if self.state != before:
             self.ledger.put(WRITER, _STATE, self.state)
         changes, self._changes = tuple(self._changes), []
