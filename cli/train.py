@@ -73,7 +73,7 @@ def clusters(folder: Path, out: Path | None) -> None:
     target = out or endpoints.reference_data_folder() / "clustering.toml"
     target.write_text(_written(model, table, {one.name: len(one.labelled) for one in sets}), "utf-8")
     for kind, name, bar, found in table:
-        click.echo(f"{kind:<9} {name:<16} {bar:.1f}  {_shares(found)}")
+        click.echo(f"{kind:<9} {name:<16} {bar:.2f}  {_shares(found)}")
     click.echo(f"wrote {target}")
 
 
