@@ -20,7 +20,7 @@ from rich.console import Console
 
 from cli.errors import UserError
 from cli.jobs import JobError
-from cli.line import import_sources, press, refuse_second, start_jobs
+from cli.line import import_sources, press, refuse_second, refuse_taken, start_jobs
 from cli.observe import Observed, quantile
 from cli.pages import print_page
 from cli.stack.control import Stack, StackError
@@ -57,6 +57,7 @@ def demo(once: bool, speed: float, press_port: int, hostile: bool, as_json: bool
     if not 0 < speed < float("inf"):
         raise UserError("demo: --speed is a number above 0")
     refuse_second(FOLDER)
+    refuse_taken(press_port)
     shutil.rmtree(FOLDER, ignore_errors=True)  # each demo starts with an empty past
     try:
         gateway = f"127.0.0.1:{press_port}"

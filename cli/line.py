@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,16 @@ def refuse_second(folder: Path) -> None:
     running = Stack.existing(folder)
     if running is not None and running.status().up:
         raise UserError(f"it runs already, with its data in {folder}: end that one first")
+
+
+def refuse_taken(press_port: int) -> None:
+    """Raise UserError where something listens on the press's port already, before anything is started."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", press_port))
+        except OSError:
+            raise UserError(f"port {press_port} is taken: choose another with --press-port") from None
 
 
 @contextmanager

@@ -13,6 +13,11 @@ def page_key(edition: str, section: str, version: int) -> str:
     return f"pages/{edition}/{section}/v{version}"
 
 
+def cycle_key(edition: str) -> str:
+    """The edition's cycle mark."""
+    return f"latest/{edition}/_cycle"
+
+
 def pointer_key(edition: str, section: str) -> str:
     """The pointer of a page (or of `_pool`, `_local`)."""
     return f"latest/{edition}/{section}"
@@ -91,6 +96,20 @@ class Pointer(Record, frozen=True):
     sequence: int
     marks: tuple[str, ...] = ()
     pinned_until_ms: int = 0
+    schema: int = PAGE_SCHEMA
+
+
+class CycleMark(Record, frozen=True):
+    """The cycle up to which each section of an edition was seen to be as it should. Object: latest/{edition}/_cycle.
+
+    A page that shows nothing new is not written again; this keeps it from looking stuck. A page that was refused,
+    pinned or failed keeps its earlier cycle here, so that it says its age.
+    """
+
+    edition: str
+    cycle: int
+    sequence: int
+    sections: dict[str, int]
     schema: int = PAGE_SCHEMA
 
 

@@ -17,9 +17,8 @@ import structlog
 
 from connectors.objects import Listed, Objects, ObjectStoreError
 from state_schemas.codec import DecodeError, decode_record
-from state_schemas.pages import Page, Pointer, pointer_key
+from state_schemas.pages import CycleMark, Page, Pointer, cycle_key, pointer_key
 
-CYCLE_SECTION = "_cycle"
 STALE_AFTER_MS = 600_000  # a page older than this says so (design: ranking down)
 BAD_POINTER_REST_MS = 30_000  # an unchanged pointer that leads to no page is looked at again this late
 _AT_ONCE = 32
@@ -62,7 +61,7 @@ class PageShelf:
     objects: Objects
     render: Callable[[Page, int, int], bytes]
     snapshots: dict[tuple[str, str], Snapshot] = field(default_factory=dict)
-    cycles: dict[str, int] = field(default_factory=dict)  # edition -> the last cycle it was looked at
+    cycles: dict[tuple[str, str], int] = field(default_factory=dict)  # page -> the cycle it was last seen to be right
     refreshed_ms: int = 0
     failures: int = 0
     _etags: dict[str, str] = field(default_factory=dict)
@@ -122,7 +121,7 @@ class PageShelf:
 
     def cycle(self, snapshot: Snapshot) -> int:
         """The cycle a page stands for: its own, or a later one that found it unchanged."""
-        return max(snapshot.page.cycle, self.cycles.get(snapshot.page.edition, 0))
+        return max(snapshot.page.cycle, self.cycles.get((snapshot.page.edition, snapshot.page.section), 0))
 
     def sections(self, edition: str) -> list[str]:
         """Sections of an edition that have a page."""
@@ -132,14 +131,14 @@ class PageShelf:
         stored = await self.objects.get(key)
         if stored is None:
             return None
+        edition, _, section = key.removeprefix("latest/").partition("/")
+        if section.startswith("_"):
+            if key == cycle_key(edition):
+                mark = decode_record(CycleMark, stored.data)
+                self.cycles |= {(edition, name): cycle for name, cycle in mark.sections.items()}
+            self._etags[key] = stored.etag
+            return None
         pointer = decode_record(Pointer, stored.data)
-        if pointer.section == CYCLE_SECTION:
-            self.cycles[pointer.edition] = pointer.cycle
-            self._etags[key] = stored.etag
-            return None
-        if pointer.section.startswith("_"):
-            self._etags[key] = stored.etag
-            return None
         found = await self.objects.get(pointer.object)
         if found is None:
             raise DecodeError("object_missing", pointer.object)

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import psutil
 import pytest
 
 from cli.errors import UserError
-from cli.line import press, refuse_second
+from cli.line import press, refuse_second, refuse_taken
 from cli.stack import Stack
 
 
@@ -29,6 +30,14 @@ def test_what_an_ended_one_left_is_no_hindrance(tmp_path: Path) -> None:
     refuse_second(tmp_path / "never")
     _stack_in(tmp_path / "demo", os.getpid(), 1.0)
     refuse_second(tmp_path / "demo")
+
+
+def test_a_taken_port_is_said_before_anything_starts() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(UserError, match="--press-port"):
+            refuse_taken(other.getsockname()[1])
 
 
 def test_a_press_that_does_not_start_says_why() -> None:

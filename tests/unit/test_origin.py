@@ -17,7 +17,17 @@ from services.origin.conditional import encoding, not_modified
 from services.origin.html import Renderer
 from services.origin.pages import BAD_POINTER_REST_MS, PageShelf
 from state_schemas.codec import encode_record
-from state_schemas.pages import EditionPages, Link, Page, PageStory, Pointer, page_key, pointer_key
+from state_schemas.pages import (
+    CycleMark,
+    EditionPages,
+    Link,
+    Page,
+    PageStory,
+    Pointer,
+    cycle_key,
+    page_key,
+    pointer_key,
+)
 from tests.contracts.memory_objects import MemoryObjects
 from udfs.editions import load_reference
 from udfs.publish.decide import PublishPolicy
@@ -56,6 +66,10 @@ def _put(store: MemoryObjects, *stories: PageStory, cycle: int = NOW, edition: s
     page = Page(edition=edition, section="top", version=0, cycle=cycle, ranker_version="1", stories=stories)
     pages = EditionPages(edition=edition, cycle=cycle, pages=(page,))
     asyncio.run(publish(store, pages, None, NOW, PublishPolicy()))
+
+
+def _mark(cycle: int, **sections: int) -> CycleMark:
+    return CycleMark(edition="en-gb", cycle=cycle, sequence=1, sections=sections)
 
 
 @pytest.fixture
@@ -209,10 +223,18 @@ def test_a_page_says_its_cycle_and_after_ten_minutes_its_age(store: MemoryObject
 def test_an_unchanged_page_is_not_stale_while_cycles_go_on(store: MemoryObjects, shelf: PageShelf) -> None:
     _put(store, _story())
     asyncio.run(shelf.refresh(NOW))
-    beat = msgspec.structs.replace(shelf.snapshots["en-gb", "top"].pointer, section="_cycle", cycle=NOW + 20 * 60_000)
-    store.objects[pointer_key("en-gb", "_cycle")] = encode_record(beat)
-    asyncio.run(shelf.refresh(NOW + 20 * 60_000))
+    later = NOW + 20 * 60_000
+    store.objects[cycle_key("en-gb")] = encode_record(_mark(later, top=later))
+    asyncio.run(shelf.refresh(later))
     assert b'role="status"' not in shelf.snapshots["en-gb", "top"].html.plain
+
+
+def test_a_page_that_is_refused_says_its_age_while_others_go_on(store: MemoryObjects, shelf: PageShelf) -> None:
+    _put(store, _story())
+    later = NOW + 20 * 60_000
+    store.objects[cycle_key("en-gb")] = encode_record(_mark(later, top=NOW, sports=later))
+    asyncio.run(shelf.refresh(later))
+    assert b'role="status"' in shelf.snapshots["en-gb", "top"].html.plain
 
 
 @pytest.mark.parametrize("edition", [edition.id for edition in REFERENCE.editions])
@@ -302,7 +324,7 @@ def test_a_date_that_no_calendar_knows_spoils_no_page(store: MemoryObjects, shel
     link = msgspec.structs.replace(_story().representative, published_ms=instant)
     _put(store, _story(representative=link))
     assert asyncio.run(shelf.refresh(NOW)) == [("en-gb", "top")]
-    shelf.cycles["en-gb"] = instant
+    shelf.cycles["en-gb", "top"] = instant
     asyncio.run(shelf.refresh(NOW + 10**7))
 
 

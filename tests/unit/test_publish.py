@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from connectors.objects import ObjectStoreError, Stored
 from state_schemas.codec import decode_record, encode_record
-from state_schemas.pages import EditionPages, Link, Page, PageStory, Pointer, page_key, pointer_key
+from state_schemas.pages import (
+    CycleMark,
+    EditionPages,
+    Link,
+    Page,
+    PageStory,
+    Pointer,
+    cycle_key,
+    page_key,
+    pointer_key,
+)
 from state_schemas.ranking import PublishedEdition
 from tests.contracts.memory_objects import MemoryObjects
 from udfs.publish.decide import PublishPolicy, digest, moved, refusal
@@ -59,6 +69,10 @@ def _pointer(store: MemoryObjects, section: str = "top") -> Pointer:
     return decode_record(Pointer, store.objects[pointer_key("en-gb", section)])
 
 
+def _mark(store: MemoryObjects) -> CycleMark:
+    return decode_record(CycleMark, store.objects[cycle_key("en-gb")])
+
+
 def test_a_page_goes_live_and_its_pointer_names_it() -> None:
     store = MemoryObjects()
     done = _publish(store, _cycle(_page("s1")))
@@ -83,8 +97,8 @@ def test_an_unchanged_page_is_not_rewritten_but_its_cycle_is_known() -> None:
     done = _publish(store, _cycle(again), first.edition)
     assert (done.written, done.unchanged) == (0, 1)
     changed = {key for key, data in store.objects.items() if before.get(key) != data}
-    assert changed == {pointer_key("en-gb", "_cycle")}
-    assert _pointer(store, "_cycle").cycle == 2
+    assert changed == {cycle_key("en-gb")}
+    assert _mark(store).sections == {"top": 2}
 
 
 def test_a_cycle_published_before_is_not_published_again() -> None:
@@ -216,7 +230,7 @@ LINK = Link(article_id="a", url="https://n.example/a", title="A headline", publi
     ],
 )
 def test_what_may_not_go_live(page: Page, last: int, reason: str | None) -> None:
-    assert refusal(page, last, POLICY) == reason
+    assert refusal(page, last, page.cycle - 1, POLICY) == reason
 
 
 def test_a_refused_page_leaves_the_last_good_one() -> None:
@@ -225,6 +239,17 @@ def test_a_refused_page_leaves_the_last_good_one() -> None:
     done = _publish(store, _cycle(_page("s1", cycle=2)), first.edition)
     assert done.invalid == {"top": "shrunken"}
     assert _pointer(store).version == 1
+
+
+def test_a_page_that_stays_small_follows_the_news_after_half_an_hour() -> None:
+    store = MemoryObjects()
+    edition = _publish(store, _cycle(_page(*(f"s{n}" for n in range(20)), cycle=1))).edition
+    for cycle in range(60_001, POLICY.shrunken_ms, 60_000):
+        done = _publish(store, _cycle(_page("s1", cycle=cycle)), edition)
+        assert done.invalid == {"top": "shrunken"}
+        edition = done.edition
+    assert _mark(store).sections == {"top": 1}
+    assert _publish(store, _cycle(_page("s1", cycle=1 + POLICY.shrunken_ms)), edition).written == 1
 
 
 def test_the_digest_sees_what_a_reader_sees() -> None:
@@ -265,4 +290,4 @@ def test_a_pinned_page_writes_no_versions() -> None:
 
 def test_schemes_have_no_case() -> None:
     page = _page(stories=(_story("s", image="HTTPS://i.example/1.jpg"),))
-    assert refusal(page, 0, POLICY) is None
+    assert refusal(page, 0, 0, POLICY) is None

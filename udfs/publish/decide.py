@@ -18,19 +18,24 @@ class PublishPolicy:
     min_stories: int = 1  # below it a section is not published and its last version stays
     kept_share: float = 0.5  # of the last version's stories, at least: a page that lost more is a fault, not news
     kept_share_from: int = 10  # stories: smaller pages shrink by halves on a quiet night
+    shrunken_ms: int = 1_800_000  # after half an hour of refusals the news itself has shrunk, and the page follows
     max_bytes: int = 1024 * 1024  # thirty stories take 60 KB; the origin holds every page in memory
     deadline_ms: int = 10_000  # a cycle: then the rest is dropped, for the next cycle is newer
     tries: int = 4  # at a pointer somebody else moves, each after a fresh read
     in_flight: int = 64  # objects written at once (1,900/s against 330/s one by one)
 
 
-def refusal(page: Page, last_stories: int, policy: PublishPolicy) -> str | None:
-    """Why a page must not go live, as a reason code, or None. last_stories: of the version that counts now."""
+def refusal(page: Page, last_stories: int, last_cycle: int, policy: PublishPolicy) -> str | None:
+    """Why a page must not go live, as a reason code, or None.
+
+    last_stories: of the version that counts now; last_cycle: up to which it was seen to be as it should.
+    """
     if page.schema != PAGE_SCHEMA:
         return "wrong_schema"
     if len(page.stories) < policy.min_stories:
         return "too_few_stories"
-    if last_stories >= policy.kept_share_from and len(page.stories) < policy.kept_share * last_stories:
+    shrunken = last_stories >= policy.kept_share_from and len(page.stories) < policy.kept_share * last_stories
+    if shrunken and page.cycle - last_cycle < policy.shrunken_ms:
         return "shrunken"
     if len({story.story_id for story in page.stories}) != len(page.stories):
         return "story_twice"

@@ -7,6 +7,7 @@ restart the next free version is taken, and the pointer says which one counts.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -14,12 +15,9 @@ import msgspec
 
 from connectors.objects import ObjectConflictError, Objects, ObjectStoreError
 from state_schemas.codec import DecodeError, decode_record, encode_record
-from state_schemas.pages import EditionPages, Page, Pointer, page_key, pointer_key
+from state_schemas.pages import CycleMark, EditionPages, Page, Pointer, cycle_key, page_key, pointer_key
 from state_schemas.ranking import PublishedEdition, PublishedPage
 from udfs.publish.decide import PublishPolicy, digest, moved, refusal
-
-# The pointer-like object that says for which cycle an edition was last looked at: unchanged pages are not rewritten.
-CYCLE_SECTION = "_cycle"
 
 
 @dataclass(slots=True)
@@ -56,7 +54,7 @@ async def publish(
     try:
         async with asyncio.timeout(policy.deadline_ms / 1000):
             await asyncio.gather(*(one(page) for page in cycle.pages))
-            await _heartbeat(objects, cycle)
+            await _mark(objects, cycle.edition, result.edition)
     except TimeoutError:
         result.refused["_cycle"] = "deadline_passed"
     except ObjectStoreError as error:
@@ -69,10 +67,13 @@ async def _page(objects: Objects, page: Page, result: Published, now_ms: int, po
     seen = digest(page)
     if known is not None and known.digest == seen:
         result.unchanged += 1
+        result.edition.pages[page.section] = msgspec.structs.replace(known, cycle=page.cycle)
         return
     try:
         pointer, etag = await _pointer(objects, page)
-        reason = refusal(page, known.stories if known else await _stories(objects, pointer), policy)
+        shown = known.stories if known else await _stories(objects, pointer)
+        since = known.cycle if known else pointer.cycle if pointer else 0
+        reason = refusal(page, shown, since, policy)
         if reason is not None:
             result.invalid[page.section] = reason
             return
@@ -144,28 +145,17 @@ async def _put_pointer(objects: Objects, pointer: Pointer, etag: str) -> str:
     return await (objects.replace(key, data, etag) if etag else objects.create(key, data))
 
 
-async def _heartbeat(objects: Objects, cycle: EditionPages) -> None:
-    key = pointer_key(cycle.edition, CYCLE_SECTION)
+async def _mark(objects: Objects, edition: str, done: PublishedEdition) -> None:
+    key = cycle_key(edition)
     stored = await objects.get(key)
-    sequence = 0
+    last = None
     if stored is not None:
-        try:
-            last = decode_record(Pointer, stored.data)
-        except DecodeError:
-            last = None
-        if last is not None and last.cycle >= cycle.cycle:
-            return
-        sequence = last.sequence if last else 0
-    beat = Pointer(
-        edition=cycle.edition,
-        section=CYCLE_SECTION,
-        version=0,
-        object="",
-        sha256="",
-        cycle=cycle.cycle,
-        sequence=sequence + 1,
-    )
-    try:
-        await _put_pointer(objects, beat, stored.etag if stored else "")
-    except ObjectConflictError:
-        return  # another writer's beat: it knows better than we do
+        with contextlib.suppress(DecodeError):  # not ours to read: replaced
+            last = decode_record(CycleMark, stored.data)
+    if last is not None and last.cycle >= done.cycle:
+        return
+    sections = {section: page.cycle for section, page in sorted(done.pages.items())}
+    mark = CycleMark(edition=edition, cycle=done.cycle, sequence=last.sequence + 1 if last else 1, sections=sections)
+    with contextlib.suppress(ObjectConflictError):  # another writer's mark: it knows better than we do
+        data = encode_record(mark)
+        await (objects.replace(key, data, stored.etag) if stored else objects.create(key, data))
