@@ -37,7 +37,7 @@ class ClusterPolicy:
     lexical: int = 5  # candidates by shared rare terms: notes/clustering found 4 useful
     rare_terms: int = 12  # of an article, looked up for those
     posting: int = 64  # stories a term may stand in and still be rare
-    exact_below: int = 2_000  # stories; below it every centroid is compared (0.2 ms), above it HNSW
+    exact_below: int = 4_000  # stories; below it every centroid is compared (0.5 ms), above it HNSW
     window: int = 24  # newest originals that make a story's centroid and profile, beside its first
     compared: int = 8  # newest originals compared one by one, beside the first
     fold_every: int = 64  # decisions after which new stories are counted in the frequencies: 64 puts, one a decision

@@ -8,7 +8,6 @@ byte as the one that wrote them. Reading order: decide, _article, _place, _updat
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -29,12 +28,12 @@ from state_schemas.clusters import (
     StoryState,
     WriterState,
 )
-from state_schemas.codec import DecodeError, load_state, unpack_text
+from state_schemas.codec import load_state
 from state_schemas.stories import ArticleBrief, Change, StoryChange
 from udfs.stories import housekeeping, vectors
 from udfs.stories.clock import Clock, advance
-from udfs.stories.copies import Signature, read_signature
 from udfs.stories.frequencies import Frequencies
+from udfs.stories.incoming import Incoming, check, read
 from udfs.stories.ledger import Ledger, Put, Read
 from udfs.stories.live import LiveSet, Rows
 from udfs.stories.mirror import LiveStory, Member, brief, brief_of_member, summary
@@ -47,7 +46,6 @@ from udfs.stories.terms import Terms, Vocabulary
 Judge = Callable[[str, Sequence[LiveStory], Sequence[Sequence[float]]], tuple[LiveStory | None, float]]
 
 _STATE, _MEAN = "writer", "mean"
-_ARTICLE_ID = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +102,8 @@ class LanguageWriter:
         """
         if isinstance(record, Command):
             return Decision((), ())
-        _check(record)
-        incoming = _read(record) if isinstance(record, Article) else None
+        check(record)
+        incoming = read(record) if isinstance(record, Article) else None
         before = self.state
         clock = Clock(before.clock_ms, before.claim_ms, before.claim_by)
         publisher = "" if isinstance(record, Tick) else record.publisher
@@ -130,7 +128,7 @@ class LanguageWriter:
         """Change fields of the writer's own row; it is stored with the decision."""
         self.state = msgspec.structs.replace(self.state, **fields)
 
-    def _article(self, new: _Incoming, now_ms: int) -> None:
+    def _article(self, new: Incoming, now_ms: int) -> None:
         article = new.article
         member = self.live.members.get(article.article_id)
         if member is not None:
@@ -165,17 +163,19 @@ class LanguageWriter:
             self.ledger.put(ARTICLES, article_id, msgspec.structs.replace(stored, version=version))
         return stored is not None
 
-    def _place(self, new: _Incoming, now_ms: int) -> None:
+    def _place(self, new: Incoming, now_ms: int) -> None:
         """Copy, join or start."""
         article = new.article
-        terms = self._vocabulary.terms(article.title, article.lede, new.body, article.entities)
         vector = vectors.centred(new.embedding, self._mean.value())
         repeated = self._repeated(new)
         if repeated is not None:
             original, role = repeated
             story = self.live.stories[original.row.story]
-            self._join(story, new, terms, vector, now_ms, "copied" if role == COPY else "variant", of=original)
+            # The same text has the same terms; reading it again is the dearest part of an article.
+            change: Change = "copied" if role == COPY else "variant"
+            self._join(story, new, original.terms, vector, now_ms, change, of=original)
             return
+        terms = self._vocabulary.terms(article.title, article.lede, new.body, article.entities)
         subject = Subject(vector, terms, new.signature, article.publisher, now_ms)
         weights = self.frequencies.weights(terms.ids, terms.flags, terms.priors, now_ms)
         candidates = self.live.candidates(subject, weights)
@@ -192,7 +192,7 @@ class LanguageWriter:
             self.ledger.put(WRITER, _MEAN, self._mean.dump())
         self._join(started, new, terms, vector, now_ms, "started")
 
-    def _repeated(self, new: _Incoming) -> tuple[Member, int] | None:
+    def _repeated(self, new: Incoming) -> tuple[Member, int] | None:
         """(the first original that the article repeats, COPY or VARIANT), or None.
 
         Texts too short for a signature are never equal, but for one publisher's equal titles.
@@ -229,7 +229,7 @@ class LanguageWriter:
     def _join(
         self,
         story: LiveStory,
-        new: _Incoming,
+        new: Incoming,
         terms: Terms,
         vector: vectors.Exact,
         now_ms: int,
@@ -246,7 +246,7 @@ class LanguageWriter:
         rounded = None if probability is None else round(probability, 4)
         self.emit(change, story, now_ms, self._brief(new.article, member, story), of=first, probability=rounded)
 
-    def _update(self, member: Member, new: _Incoming, now_ms: int) -> None:
+    def _update(self, member: Member, new: Incoming, now_ms: int) -> None:
         """A new version stays where the article is; its words and vector count anew where title or lede changed."""
         article, old = new.article, member.row
         story = self.live.stories[old.story]
@@ -332,59 +332,3 @@ class LanguageWriter:
                 cause=cause,
             )
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Incoming:
-    """An article whose parts were all read, so that nothing fails half-way through a decision."""
-
-    article: Article
-    embedding: np.ndarray[tuple[int], np.dtype[np.float32]] | None
-    signature: Signature | None
-    body: str
-
-    def row(
-        self, story: str, sequence: int, role: int, of: str, terms: Terms, vector: vectors.Exact, now_ms: int
-    ) -> MemberState:
-        """The article as a member's row."""
-        article = self.article
-        return MemberState(
-            story=story,
-            sequence=sequence,
-            version=article.version,
-            role=role,
-            decided_ms=now_ms,
-            of=of,
-            publisher=article.publisher,
-            title=article.title,
-            url=article.canonical_url,
-            first_seen_ms=article.first_seen_ms,
-            authority=article.authority,
-            words=article.words,
-            content_hash=article.content_hash,
-            minhash=article.minhash,
-            vector=vectors.pack(vector),
-            terms=terms.ids.astype("<u4").tobytes(),
-            flags=terms.flags.tobytes(),
-            priors=terms.priors.tobytes(),
-            topics=article.topics,
-            entities=article.entities,
-        )
-
-
-def _check(record: Article | Removed | Tick) -> None:
-    """Raises DecodeError on an instant that no story id holds, or an article id that is none."""
-    if not 0 < record.decided_ms < 1 << ids.STORY_MS_BITS:
-        raise DecodeError("decided_ms_invalid", f"{record.decided_ms}")
-    if not isinstance(record, Tick) and not _ARTICLE_ID.fullmatch(record.article_id):
-        raise DecodeError("article_id_invalid", f"{record.article_id[:64]!r} is not 32 hex digits")
-
-
-def _read(article: Article) -> _Incoming:
-    """Raises DecodeError on a part that is not what it should be."""
-    return _Incoming(
-        article,
-        vectors.read_embedding(article.embedding),
-        read_signature(article.minhash),
-        unpack_text(article.body),
-    )
