@@ -292,7 +292,7 @@ def test_an_update_of_an_expired_story_starts_none(size, later_ms, killed, data)
     assert again.story.story_id not in {change.story.story_id for change in keeper.changes[:-1]}
 
 
-@quick
+@settings(quick, max_examples=10)
 @given(st.lists(st.integers(-365, 365), min_size=1, max_size=4), st.integers(0, 3))
 def test_clocks_a_year_apart_are_survived(days, publishers):
     """Machines that disagree before the log's own time is settled: all is decided, once, and what follows too."""
