@@ -152,8 +152,10 @@ def until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
 
 
 @pytest.fixture(scope="module")
-def fetching_stack(make_stack: Callable[..., Stack]) -> Stack:
-    return make_stack("kafka", "s3", "fetcher", gateway=True, profile="default")
+def fetching_stack(make_stack: Callable[..., Stack]) -> Iterator[Stack]:
+    one = make_stack("kafka", "s3", "fetcher", gateway=True, profile="default")
+    yield one
+    one.down()
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ stream by the writer, never in between, so a rebuilt table is the table.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,13 +20,18 @@ BLOCK = 1 << 12
 BLOCKS = BUCKETS // BLOCK
 # Past this a count's weight is brought back to 1: float32 loses nothing in a shift by a power of two.
 _MAX_WEIGHT = 2.0**20
+# A language silent for longer than this many half-lives has forgotten all; float64 ends at 2**1024.
+_MAX_HALVINGS = 1000.0
 
 # Weights are whole, 1/64 of a decade, so that sums of them are exact in any order.
 WEIGHT_STEP = 64
 
 
 class Frequencies:
-    """Document frequencies of one language; a count made t ms after `epoch_ms` weighs 2**(t / half life)."""
+    """Document frequencies of one language; a count made t ms after `epoch_ms` weighs 2**(t / half life).
+
+    epoch_ms 0: no clock is confirmed yet.
+    """
 
     def __init__(self, policy: ClusterPolicy, epoch_ms: int = 0, documents: float = 0.0) -> None:
         self._policy = policy
@@ -41,10 +48,12 @@ class Frequencies:
         """Count the terms of a story's first article."""
         weight = self._weight(now_ms)
         if weight > _MAX_WEIGHT:
-            self._counts *= np.float32(1.0 / _MAX_WEIGHT)
-            self.documents /= _MAX_WEIGHT
-            self.epoch_ms += 20 * self._policy.half_life_ms
-            weight /= _MAX_WEIGHT
+            # By whole half-lives, so that all but what has decayed to nothing is scaled exactly.
+            halvings = int(math.log2(weight))
+            self._counts *= np.float32(2.0**-halvings)
+            self.documents *= 2.0**-halvings
+            self.epoch_ms += halvings * self._policy.half_life_ms
+            weight *= 2.0**-halvings
             self._touched.update(range(BLOCKS))
         buckets = np.unique(terms.ids % BUCKETS)
         self._counts[buckets] += np.float32(weight)
@@ -75,4 +84,7 @@ class Frequencies:
         return whole
 
     def _weight(self, now_ms: int) -> float:
-        return float(2.0 ** ((now_ms - self.epoch_ms) / self._policy.half_life_ms))
+        if not self.epoch_ms:
+            return 1.0  # no clock is confirmed yet: nothing has aged
+        halvings = (now_ms - self.epoch_ms) / self._policy.half_life_ms
+        return float(2.0 ** min(max(halvings, 0.0), _MAX_HALVINGS))

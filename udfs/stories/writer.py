@@ -46,6 +46,9 @@ from udfs.stories.terms import Terms, Vocabulary
 Judge = Callable[[str, Sequence[LiveStory], Sequence[Sequence[float]]], tuple[LiveStory | None, float]]
 
 _STATE, _MEAN = "writer", "mean"
+# Story ids minted before a clock is confirmed take the upper half of the counters: no later id can equal one of them.
+_UNCONFIRMED = 1 << (ids.STORY_COUNTER_BITS - 1)
+_LAST_MS = (1 << ids.STORY_MS_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,9 @@ class LanguageWriter:
         clock = advance(clock, record.decided_ms, publisher, self.policy.jump_ms)
         self.set(clock_ms=clock.now_ms, claim_ms=clock.claim_ms, claim_by=clock.claim_by)
         now_ms = clock.now_ms or record.decided_ms
-        if not before.df_epoch_ms:
-            self.frequencies.epoch_ms = now_ms
-            self.set(df_epoch_ms=now_ms)
+        if not before.df_epoch_ms and clock.now_ms:
+            self.frequencies.epoch_ms = clock.now_ms
+            self.set(df_epoch_ms=clock.now_ms)
         housekeeping.sweep(self, now_ms)
         if incoming is not None:
             self._article(incoming, now_ms)
@@ -294,8 +297,13 @@ class LanguageWriter:
             self.emit("expired", story, now_ms, None, cause="empty")
 
     def _mint(self, now_ms: int) -> str:
+        if not self.state.clock_ms:
+            # No clock is confirmed: the record's own time dates this story, and none after it.
+            more_ms, counter = divmod(self.state.minted, _UNCONFIRMED)
+            self.set(minted=self.state.minted + 1)
+            return ids.story_id(min(max(now_ms, 0) + more_ms, _LAST_MS), self.language, _UNCONFIRMED + counter)
         at_ms, counter = (now_ms, 0) if now_ms > self.state.minted_ms else (self.state.minted_ms, self.state.minted + 1)
-        if counter >> ids.STORY_COUNTER_BITS:
+        if counter >= _UNCONFIRMED:
             at_ms, counter = at_ms + 1, 0
         self.set(minted_ms=at_ms, minted=counter)
         return ids.story_id(at_ms, self.language, counter)
