@@ -4,8 +4,8 @@
 
 Invented articles: bodies of 300 words drawn by Zipf's law with names of their event among them, vectors of an event
 around one of 200 subjects (so that they are as crowded as real ones). Arrival: 40 % copies, 35 % joins, 25 % new
-stories. Measured is `decide` alone, with the state it hands over: articles a second of CPU time (one core), p50 and p99 of wall time.
-Decoding records and Flink's own cost are not in it.
+stories. Measured is `decide` alone, with the state it hands over: articles a second of CPU time (one core), p50 and
+p99 of wall time. Decoding records and Flink's own cost are not in it.
 """
 
 from __future__ import annotations
