@@ -26,8 +26,9 @@ _SETS = {
     "vi_vietmds_half": (True, True),
 }
 _VERSION = "clusters-1"
-# Wrong choices are learned from at one bar; the bar in force is lower. docs/stories.md says what it costs either way.
-_LEARNED_AT, _THRESHOLD = 0.5, 0.45
+# Wrong choices are learned from at one bar; the bar in force is where the left-out B-cubed F1, summed over the sets, is
+# best within 0.002 (2.60 2.62 2.65 2.65 2.60 2.50 at the bars of the table): docs/stories.md.
+_LEARNED_AT, _THRESHOLD = 0.5, 0.6
 _TABLE = (0.45, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
