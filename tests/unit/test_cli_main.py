@@ -64,7 +64,7 @@ def test_a_wrong_setting_is_one_line() -> None:
     done = _run(
         "import os, sys, cli.main\n"
         "os.environ['BROADSHEET_KAFKA'] = 'foo'\n"
-        "sys.argv = ['broadsheet', 'stack', 'status']\n"
+        "sys.argv = ['broadsheet', 'pages', 'list']\n"
         "cli.main.main()"
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
