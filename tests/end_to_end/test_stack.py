@@ -36,8 +36,8 @@ def until(condition: Callable[[], bool], seconds: float = 120) -> None:
 
 def test_holds_topics_bucket_and_slots(stack: Stack) -> None:
     # Contract tests make topics of their own on the same stack.
-    found = partition_counts(stack.endpoints)
-    ours = {name: count for name, count in found.items() if not name.startswith("contract.")}
+    counts = partition_counts(stack.endpoints)
+    ours = {name: count for name, count in counts.items() if not name.startswith("contract.")}
     assert ours == {topic.name: topic.partitions for topic in ALL}
     assert (stack.spec.data / "s3" / stack.endpoints.s3_bucket).is_dir()
     assert FlinkRest(stack.endpoints.flink_rest).overview().slots == 8
