@@ -65,6 +65,7 @@ def test_copies_add_nothing() -> None:
     pages = _pages(copied, plain)
     assert _story(pages, "copied").score == _story(pages, "plain").score
     assert _story(pages, "copied").copies == 20
+    assert _story(pages, "copied").top_sources == ("A",)
 
 
 def test_a_story_ages_by_half_in_the_half_life() -> None:

@@ -102,7 +102,9 @@ def _page_story(
     view: StoryView, chosen: Member, slot: int, scores: Scores, coverage: Coverage, policy: RankingPolicy
 ) -> PageStory:
     names: dict[str, str] = {}
-    for member in sorted(view.members, key=lambda m: (bool(m.of), -m.authority, m.publisher)):
+    # Who reports it himself: the names agree with the number of publishers, which copies do not raise either.
+    reporting = [member for member in view.members if not member.of] or list(view.members)
+    for member in sorted(reporting, key=lambda m: (-m.authority, m.publisher)):
         names.setdefault(member.publisher, member.publisher_name or member.publisher)
     return PageStory(
         story_id=view.story_id,
