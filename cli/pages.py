@@ -49,10 +49,9 @@ def list_pages() -> None:
     pointers = _run(_pointers(_objects()))
     table = Table("edition", "section", "version", "cycle", "marks")
     for pointer in pointers:
-        if not pointer.section.startswith("_"):
-            table.add_row(
-                pointer.edition, pointer.section, f"v{pointer.version}", _time(pointer.cycle), " ".join(pointer.marks)
-            )
+        table.add_row(
+            pointer.edition, pointer.section, f"v{pointer.version}", _time(pointer.cycle), " ".join(pointer.marks)
+        )
     Console().print(table)
 
 
@@ -85,7 +84,8 @@ def _time(instant_ms: int) -> str:
 
 
 async def _pointers(objects: Objects) -> list[Pointer]:
-    listed = await objects.list("latest")
+    # A name that begins with "_" is the edition's own (cycle mark, pools), no page's pointer.
+    listed = [entry for entry in await objects.list("latest") if not entry.key.rpartition("/")[2].startswith("_")]
     stored = await asyncio.gather(*(objects.get(entry.key) for entry in listed))
     return [decode_record(Pointer, found.data) for found in stored if found is not None]
 

@@ -96,11 +96,11 @@ def _assert_pages_whole(endpoints: Endpoints) -> None:
         objects = S3Objects(endpoints)
         whole = 0
         for entry in await objects.list("latest"):
+            if entry.key.rpartition("/")[2].startswith("_"):
+                continue  # the edition's cycle mark: no page's pointer
             stored = await objects.get(entry.key)
             assert stored is not None
             pointer = decode_record(Pointer, stored.data)
-            if pointer.section.startswith("_"):
-                continue
             found = await objects.get(pointer.object)
             assert found is not None, f"{entry.key} names {pointer.object}, which does not exist"
             assert sha256(found.data).hexdigest() == pointer.sha256
