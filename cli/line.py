@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from cli.errors import UserError
 from cli.jobs import ORDER, submit_job, wait_jobs
-from cli.stack.control import Stack
+from cli.stack.control import Stack, port_free
 from connectors.settings import Endpoints
 
 
@@ -44,12 +43,8 @@ def refuse_second(folder: Path) -> None:
 
 def refuse_taken(press_port: int) -> None:
     """Raise UserError where something listens on the press's port already, before anything is started."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", press_port))
-        except OSError:
-            raise UserError(f"port {press_port} is taken: choose another with --press-port") from None
+    if not port_free(press_port):
+        raise UserError(f"port {press_port} is taken: choose another with --press-port")
 
 
 @contextmanager
