@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from state_schemas.codec import encode_record
 from state_schemas.fetching import Entry
-from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
+from udfs.feeds.document import Child, FeedError, ParsedFeed, ReaderPolicy
 from udfs.feeds.reader import parse_feed
 
 URL = "https://news.example/f/feed.xml"
@@ -483,7 +483,8 @@ def test_a_sitemap_index_names_its_children() -> None:
         '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><sitemap>'
         "<loc>https://news.example/sm/wire.xml</loc><lastmod>2026-11-30T03:15:03Z</lastmod></sitemap></sitemapindex>"
     )
-    assert (feed.format, feed.children) == ("sitemap_index", ("https://news.example/sm/wire.xml",))
+    assert feed.format == "sitemap_index"
+    assert feed.children == (Child("https://news.example/sm/wire.xml", 1_796_008_503_000),)
 
 
 # ---------------------------------------------------------------- laws

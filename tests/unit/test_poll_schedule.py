@@ -16,7 +16,7 @@ from state_schemas.fetching import FetchRequest, FetchResult
 from state_schemas.ids import feed_id
 from state_schemas.polling import FeedState
 from state_schemas.sources import Origin, PollSignal, Source
-from udfs.feeds.document import FeedError, ParsedFeed
+from udfs.feeds.document import Child, FeedError, ParsedFeed
 from udfs.feeds.reader import parse_feed
 from udfs.poll.actions import Action, Ask, Hold, Serve, SetAside
 from udfs.poll.pages import release_page
@@ -478,7 +478,7 @@ def test_an_entry_gets_its_feeds_language() -> None:
 
 
 def test_a_sitemap_index_is_healthy_and_told_once() -> None:
-    document = ParsedFeed(format="sitemap_index", children=("https://n.example/s.xml",))
+    document = ParsedFeed(format="sitemap_index", children=(Child("https://n.example/s.xml", None),))
     state, actions = poll(new(), document)
     assert [action.reason for action in actions if isinstance(action, SetAside)] == ["sitemap_index"]
     state, actions = poll(state, document)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from state_schemas.fetching import Entry
 
-Format = Literal["rss", "atom", "rdf", "json", "news_sitemap", "sitemap", "sitemap_index"]
+Format = Literal["rss", "atom", "rdf", "json", "news_sitemap", "sitemap", "sitemap_index", "front"]
+# What the address was registered as: a feed of any format, or an HTML page whose links are the entries.
+Kind = Literal["feed", "front"]
 
 
 class FeedError(ValueError):
@@ -41,6 +43,21 @@ class ReaderPolicy:
     max_names: int = 50  # authors or categories, of 200 bytes each
 
 
+class Child(NamedTuple):
+    """One sitemap of a sitemap index. modified_ms: its `lastmod`, ms UTC, None where it has none."""
+
+    url: str
+    modified_ms: int | None
+
+
+class Deletion(NamedTuple):
+    """The publisher's word that an entry is withdrawn (RFC 6721). ref: its id; link: its page, or empty."""
+
+    ref: str
+    link: str
+    deleted_ms: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedFeed:
     """One document.
@@ -50,7 +67,8 @@ class ParsedFeed:
     leave validators behind. guids_repeat: one guid stands for several links, so that guids tell nothing here.
     repeated: entries left out because their identity had been met in the same document. dropped: entries beyond the
     limit. ttl_ms: how long the feed says it stays the same, None where it does not.
-    hub, topic: WebSub's hub and self links. children: of a sitemap index, the sitemaps it names.
+    hub, topic: WebSub's hub and self links. children: of a sitemap index, the sitemaps it names, each address once.
+    deleted: entries that the publisher withdrew, each id once.
     """
 
     format: Format
@@ -65,4 +83,5 @@ class ParsedFeed:
     ttl_ms: int | None = None
     hub: str = ""
     topic: str = ""
-    children: tuple[str, ...] = ()
+    children: tuple[Child, ...] = ()
+    deleted: tuple[Deletion, ...] = ()

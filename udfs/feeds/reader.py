@@ -13,7 +13,7 @@ from lxml import etree
 
 from udfs.feeds import atom, identity, json_feed, rss, sitemap
 from udfs.feeds.decoding import decode, prolog_end, strip_doctype
-from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
+from udfs.feeds.document import FeedError, Kind, ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, name_of, parse_tree
 
 # A page that a server answers instead of a feed.
@@ -36,11 +36,13 @@ def parse_feed(
     url: str,
     content_type: str = "",
     *,
+    kind: Kind = "feed",
     by_guid: bool = True,
     policy: ReaderPolicy | None = None,
 ) -> ParsedFeed:
     """Read a feed of any format from its bytes (uncompressed) as they came from `url`.
 
+    kind: "front" for an HTML page whose links are the entries.
     by_guid: False for a feed whose guids are known to tell nothing; entries are then identified by link.
     Raises FeedError with a reason code; nothing else, whatever the bytes.
     """

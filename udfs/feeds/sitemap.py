@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
-from udfs.feeds.document import ParsedFeed, ReaderPolicy
+from udfs.feeds.document import Child, ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, children, elements, text_of
 from udfs.feeds.texts import absolute, clip, collapse
 
@@ -31,11 +31,15 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
 
 def read_index(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
     """The addresses of an index's sitemaps, MAX_CHILDREN at most; an index has no articles of its own."""
-    found = dict.fromkeys(
-        absolute(_text(children(child), "loc"), url) for child in elements(root, "sitemap") if len(child)
-    )
-    found.pop("", None)
-    return ParsedFeed(format="sitemap_index", children=tuple(found)[:MAX_CHILDREN])
+    found: dict[str, Child] = {}
+    for child in elements(root, "sitemap"):
+        about = children(child)
+        address = absolute(_text(about, "loc"), url)
+        if address and address not in found:
+            found[address] = Child(address, parse_instant(_text(about, "lastmod")))
+            if len(found) == MAX_CHILDREN:
+                break
+    return ParsedFeed(format="sitemap_index", children=tuple(found.values()))
 
 
 def _entry(about: dict[str, list[Element]], news: dict[str, list[Element]], url: str, policy: ReaderPolicy) -> Entry:

@@ -210,7 +210,7 @@ def _oddity(document: ParsedFeed) -> str:
 
 def _oddity_detail(document: ParsedFeed) -> str:
     if document.children:
-        return f"{len(document.children)} sitemaps, such as {document.children[0]}"
+        return f"{len(document.children)} sitemaps, such as {document.children[0].url}"
     return f"{document.dropped} entries beyond {len(document.entries)}"
 
 
