@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from connectors.headers import date_ms, max_age_ms, retry_after_ms
+from connectors.headers import date_ms, fresh_ms, retry_after_ms
 from connectors.http import HttpError, HttpRefusedError, Response
 from services.fetcher.gate import Ended, Throttled
 from services.fetcher.hosts import DeferredError
@@ -94,7 +94,7 @@ def feed_result(request: FetchRequest, got: Got, body: Body | None, now_ms: int)
         last_modified=headers.get("last-modified", "")[:HEADER_CHARS],
         date_ms=date_ms(headers.get("date", "")),
         retry_after_ms=_retry_after(got, now_ms),
-        max_age_ms=max_age_ms(headers.get("cache-control", "")),
+        max_age_ms=fresh_ms(headers, now_ms),
         link_header=headers.get("link", "")[:HEADER_CHARS],
         body=body if outcome == "fetched" else None,
         elapsed_ms=got.elapsed_ms,

@@ -81,7 +81,8 @@ def test_a_fetched_feed_carries_what_scheduling_needs() -> None:
         etag='"v2"',
         last_modified="Mon, 30 Nov 2026 10:00:07 GMT",
         date="Mon, 30 Nov 2026 10:05:12 GMT",
-        cache_control="public, max-age=300",
+        cache_control="public, max-age=360",
+        age="60",
         retry_after="60",
         link='<https://hub.example/>; rel="hub"',
     )
@@ -105,6 +106,11 @@ def test_a_fetched_feed_carries_what_scheduling_needs() -> None:
         body=BODY,
         elapsed_ms=12,
     )
+
+
+def test_an_unchanged_feed_says_anew_how_long_it_is_fresh() -> None:
+    result = feed_result(request("feed"), response(304, cache_control="max-age=120"), None, NOW)
+    assert (result.outcome, result.max_age_ms) == ("not_modified", 120_000)
 
 
 @pytest.mark.parametrize(
