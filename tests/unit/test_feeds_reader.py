@@ -487,6 +487,40 @@ def test_a_sitemap_index_names_its_children() -> None:
     assert feed.children == (Child("https://news.example/sm/wire.xml", 1_796_008_503_000),)
 
 
+def test_the_last_changed_children_of_a_long_index_come_first() -> None:
+    def child(name: str, changed: str) -> str:
+        return f"<sitemap><loc>/sm/{name}.xml</loc>{changed}</sitemap>"
+
+    archive = "".join(child(f"a{n}", f"<lastmod>2012-{1 + n % 12:02}-01</lastmod>") for n in range(120))
+    feed = read(
+        "<sitemapindex>"
+        + archive
+        + child("undated", "")
+        + child("today", "<lastmod>2026-11-30</lastmod>")
+        + child("today", "<lastmod>2026-11-30</lastmod>")
+        + "</sitemapindex>"
+    )
+    assert feed.children[0] == Child("https://news.example/sm/today.xml", 1_795_996_800_000)
+    assert (len(feed.children), feed.dropped) == (100, 22)
+
+
+def test_a_news_title_is_decoded_like_any_other() -> None:
+    entry = one(
+        SITEMAP.format(
+            "<url><loc>https://news.example/1</loc><lastmod>2026-11-30T10:00:00Z</lastmod><news:news>"
+            "<news:publication><news:name>N</news:name><news:language> pt-br </news:language></news:publication>"
+            "<news:title><![CDATA[Rain &amp; wind: it&#8217;s here]]></news:title>"
+            "<news:keywords>storm, rain &amp; wind, storm,</news:keywords></news:news></url>"
+        )
+    )
+    assert (entry.title, entry.categories, entry.language) == (
+        "Rain & wind: it’s here",
+        ("storm", "rain & wind"),
+        "pt-br",
+    )
+    assert (entry.published_ms, entry.updated_ms) == (None, 1_796_032_800_000)
+
+
 # ---------------------------------------------------------------- laws
 
 

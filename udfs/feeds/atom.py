@@ -6,6 +6,7 @@ from itertools import islice
 
 from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
+from udfs.feeds.deletions import deletions
 from udfs.feeds.document import ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, base_of, children, elements, language_of, markup_of, name_of, text_of
 from udfs.feeds.pictures import picture
@@ -33,6 +34,7 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
         title=clip(_plain(about, "title"), policy.max_title),
         language=clip(language_of(root) or collapse(_text(about, "dc:language", "language")), 40),
         dropped=max(0, total - policy.max_entries),
+        deleted=deletions(root, url, policy),
         hub=next((href for rel, href in links if rel == "hub"), ""),
         topic=next((href for rel, href in links if rel == "self"), ""),
     )

@@ -40,6 +40,7 @@ class ReaderPolicy:
     max_summary: int = 64 * 1024
     max_title: int = 2_048
     max_guid: int = 2_048
+    max_deletions: int = 100  # an entry that was withdrawn is named for days; the list is the publisher's to bound
     max_names: int = 50  # authors or categories, of 200 bytes each
 
 
@@ -51,7 +52,10 @@ class Child(NamedTuple):
 
 
 class Deletion(NamedTuple):
-    """The publisher's word that an entry is withdrawn (RFC 6721). ref: its id; link: its page, or empty."""
+    """The publisher's word that an entry is withdrawn (RFC 6721).
+
+    ref: its id, as Entry.guid has it; link: its page, empty where not given; deleted_ms: ms UTC, None where unreadable.
+    """
 
     ref: str
     link: str
@@ -65,8 +69,8 @@ class ParsedFeed:
     entries: in document order, complete ones only, each identity once. Title: plain text; summary, content: HTML.
     malformed: it was no well-formed document and was mended. whole: its end was there; a document cut short must not
     leave validators behind. guids_repeat: one guid stands for several links, so that guids tell nothing here.
-    repeated: entries left out because their identity had been met in the same document. dropped: entries beyond the
-    limit. ttl_ms: how long the feed says it stays the same, None where it does not.
+    repeated: entries left out because their identity had been met in the same document. dropped: entries (of an
+    index: sitemaps) beyond the limit. ttl_ms: how long the feed says it stays the same, None where it does not.
     hub, topic: WebSub's hub and self links. children: of a sitemap index, the sitemaps it names, each address once.
     deleted: entries that the publisher withdrew, each id once.
     """

@@ -1,5 +1,7 @@
 """By what a feed's items are told apart: guid, else link, else title and date; and what is no identity at all.
 
+A guid that is a relative reference counts only where there is no link.
+
 Looks at one document; that guids once proved useless is remembered by the poll row and passed in.
 """
 
@@ -22,6 +24,14 @@ def page_address(link: str) -> str:
         return link
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.netloc.lower()}{parts.path or '/'}{query}"
+
+
+def is_relative(guid: str) -> bool:
+    """Whether a guid is a relative reference, such as `/a/17`, `?p=3`, `../x` and `#1`: a place, and no identity.
+
+    A bare word or number may be an opaque id, and is one.
+    """
+    return guid.startswith(("/", "?", "#", "./", "../"))
 
 
 def guids_repeat(entries: Iterable[Entry]) -> bool:
@@ -47,7 +57,7 @@ def identified(entries: Iterable[Entry], *, by_guid: bool) -> tuple[Entry, ...]:
             titles.setdefault(page_address(entry.link), set()).add(entry.title)
     found: dict[str, Entry] = {}
     for entry in entries:
-        if by_guid and entry.guid:
+        if by_guid and entry.guid and not (entry.link and is_relative(entry.guid)):
             identity = entry.guid
         elif entry.link and len(titles[page_address(entry.link)]) == 1:
             identity = page_address(entry.link)

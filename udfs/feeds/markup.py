@@ -32,6 +32,7 @@ _PREFIXES = {
     "http://www.w3.org/2005/atom": "atom",
     "http://purl.org/atom/ns#": "atom",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf",
+    "http://purl.org/atompub/tombstones/1.0": "at",
     "http://purl.org/dc/elements/1.1": "dc",
     "http://purl.org/dc/terms": "dcterms",
     "http://purl.org/rss/1.0/modules/content": "content",

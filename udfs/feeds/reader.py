@@ -13,8 +13,10 @@ from lxml import etree
 
 from udfs.feeds import atom, identity, json_feed, rss, sitemap
 from udfs.feeds.decoding import decode, prolog_end, strip_doctype
+from udfs.feeds.deletions import reconciled
 from udfs.feeds.document import FeedError, Kind, ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, name_of, parse_tree
+from udfs.feeds.unpacking import unpacked
 
 # A page that a server answers instead of a feed.
 _HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
@@ -40,7 +42,7 @@ def parse_feed(
     by_guid: bool = True,
     policy: ReaderPolicy | None = None,
 ) -> ParsedFeed:
-    """Read a feed of any format from its bytes (uncompressed) as they came from `url`.
+    """Read a feed of any format from its bytes as they came from `url`, without the transport's compression.
 
     kind: "front" for an HTML page whose links are the entries.
     by_guid: False for a feed whose guids are known to tell nothing; entries are then identified by link.
@@ -49,6 +51,7 @@ def parse_feed(
     policy = policy or ReaderPolicy()
     if len(body) > policy.max_bytes:
         raise FeedError("feed_too_large", f"{len(body)} bytes, at most {policy.max_bytes}")
+    body, complete = unpacked(body, policy.max_bytes)
     text = decode(body, content_type).lstrip("\ufeff \t\r\n")
     if not text:
         raise FeedError("feed_empty", f"{len(body)} bytes without a character")
@@ -58,6 +61,9 @@ def parse_feed(
         raise FeedError("html_not_feed", "the root element is HTML's")
     else:
         parsed = _read_xml(text, url, policy)
+    if not complete:
+        parsed = replace(parsed, whole=False)
+    parsed = reconciled(parsed)
     repeat = identity.guids_repeat(parsed.entries)
     entries = identity.identified(parsed.entries, by_guid=by_guid and not repeat)
     repeated = len(parsed.entries) - len(entries)

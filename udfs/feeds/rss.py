@@ -6,6 +6,7 @@ from itertools import islice
 
 from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
+from udfs.feeds.deletions import deletions
 from udfs.feeds.document import ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, base_of, children, elements, language_of, markup_of, name_of, text_of
 from udfs.feeds.pictures import picture
@@ -36,6 +37,7 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
             collapse(_first(about, "language", "dc:language")) or language_of(channel) or language_of(root), 40
         ),
         dropped=max(0, total - policy.max_entries),
+        deleted=deletions(channel, url, policy),
         ttl_ms=_ttl_ms(about),
         hub=next((absolute(href, url) for rel, href in links if rel == "hub"), ""),
         topic=next((absolute(href, url) for rel, href in links if rel == "self"), ""),

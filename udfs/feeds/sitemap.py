@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
 from udfs.feeds.document import Child, ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, children, elements, text_of
-from udfs.feeds.texts import absolute, clip, collapse
+from udfs.feeds.texts import absolute, clip, plain
 
 # Bound on the children of an index that are named: one level, the newest lists of a large site are few.
 MAX_CHILDREN = 100
+# Children that an index may have at all (sitemaps.org protocol).
+_LISTED = 50_000
 
 
 def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
@@ -30,27 +34,29 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
 
 
 def read_index(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
-    """The addresses of an index's sitemaps, MAX_CHILDREN at most; an index has no articles of its own."""
+    """An index's sitemaps, the last changed first, MAX_CHILDREN at most; an index has no articles of its own.
+
+    Those without a date follow in document order: next to archives of many years, the list of the day has one.
+    """
     found: dict[str, Child] = {}
-    for child in elements(root, "sitemap"):
+    for child in islice(elements(root, "sitemap"), _LISTED):
         about = children(child)
         address = absolute(_text(about, "loc"), url)
         if address and address not in found:
             found[address] = Child(address, parse_instant(_text(about, "lastmod")))
-            if len(found) == MAX_CHILDREN:
-                break
-    return ParsedFeed(format="sitemap_index", children=tuple(found.values()))
+    newest = sorted(found.values(), key=lambda child: -(child.modified_ms or 0))
+    return ParsedFeed(format="sitemap_index", children=tuple(newest[:MAX_CHILDREN]), dropped=len(newest[MAX_CHILDREN:]))
 
 
 def _entry(about: dict[str, list[Element]], news: dict[str, list[Element]], url: str, policy: ReaderPolicy) -> Entry:
     publication = children(news["news:publication"][0]) if "news:publication" in news else {}
     image = children(about["image:image"][0]) if "image:image" in about else {}
-    keywords = dict.fromkeys(collapse(word)[:200] for word in _text(news, "news:keywords").split(","))
+    keywords = dict.fromkeys(clip(plain(word), 200) for word in _text(news, "news:keywords").split(","))
     keywords.pop("", None)
     return Entry(
         identity="",
         link=absolute(_text(about, "loc"), url),
-        title=clip(collapse(_text(news, "news:title")), policy.max_title),
+        title=clip(plain(_text(news, "news:title")), policy.max_title),
         published_ms=parse_instant(_text(news, "news:publication_date")),
         updated_ms=parse_instant(_text(about, "lastmod")),
         categories=tuple(keywords)[: policy.max_names],
