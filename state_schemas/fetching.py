@@ -48,6 +48,8 @@ class FetchRequest(Record, frozen=True):
 
     floor_ms: a feed asked again sooner than this after the last request is refused (`within_floor`).
     entry, found_ms: for pages, the feed's own item and when it was first found; they come back with the answer.
+    recheck: the page is known and asked for again: the fetcher adds its own validators, and nothing is sent where it is
+    as it was. missing_ms: when it first answered 404, in a request that was handed back for it; else 0.
     """
 
     request_id: str
@@ -64,6 +66,7 @@ class FetchRequest(Record, frozen=True):
     found_ms: int = 0
     attempt: int = 0
     recheck: bool = False
+    missing_ms: int = 0
 
 
 Outcome = Literal["fetched", "not_modified", "gone", "failed", "refused", "deferred"]

@@ -6,6 +6,9 @@ Whose fault it is decides the outcome: an answer of the server, a refusal to ask
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from connectors.headers import date_ms, fresh_ms, retry_after_ms
 from connectors.http import HttpError, HttpRefusedError, Response
@@ -16,6 +19,15 @@ from state_schemas.fetching import Body, FetchRequest, FetchResult, Outcome, Raw
 
 # How a request ended: an answer, no answer, or not now.
 Got = Response | HttpError | DeferredError
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """How a re-check ended that nobody need hear of: the page is as it was, or could not be had this time."""
+
+    outcome: Outcome
+    reason: str
+
 
 # What parsing needs of a page's headers.
 PAGE_HEADERS = ("content-type", "x-robots-tag", "content-language", "last-modified", "date", "link")
@@ -102,11 +114,20 @@ def feed_result(request: FetchRequest, got: Got, body: Body | None, now_ms: int)
 
 
 def page_answer(
-    request: FetchRequest, got: Got, body: Body | None, now_ms: int, policy: FetchPolicy, *, html: bool
-) -> RawItem | FetchResult:
+    request: FetchRequest,
+    got: Got,
+    body: Body | None,
+    now_ms: int,
+    policy: FetchPolicy,
+    *,
+    html: bool,
+    conditional: bool = False,
+    known: bool = False,
+) -> RawItem | FetchResult | Unsent:
     """The answer to a page request: evidence for parsing, or the request itself where it must come again.
 
-    html: whether the body is a page. An answer 304, possible where a known page is checked again, is a FetchResult.
+    html: whether the body is a page. conditional: it was asked for with validators. known: a re-check whose body is
+    the one that was last sent.
     """
     if isinstance(got, DeferredError):
         return _handed_back(request, got.reason, got.until_ms, now_ms)
@@ -114,24 +135,43 @@ def page_answer(
         if got.reason == "robots_unreachable":
             # The rules may be had again in a minute, and an article is worth more than its entry.
             return _handed_back(request, got.reason, now_ms + policy.robots_retry_ms, now_ms)
-        return _item(request, "entry", now_ms, reason=got.reason, detail=_clean(got.detail), status=got.status)
+        outcome: Outcome = "refused" if isinstance(got, HttpRefusedError) else "failed"
+        return _without_page(request, outcome, got.reason, now_ms, detail=_clean(got.detail), status=got.status)
     if got.status in (429, 503) and request.attempt + 1 < policy.page_attempts:
         wait = _retry_after(got, now_ms)
         until = now_ms + (policy.backoff_base_ms if wait is None else wait)
         return _handed_back(request, f"status_{got.status}", until, now_ms)
-    outcome, reason = _outcome(got, body)
-    if outcome == "not_modified":
-        return _result(request, outcome, now_ms, status=got.status, final_url=got.final_url)
     found = {name: got.headers[name][:HEADER_CHARS] for name in PAGE_HEADERS if name in got.headers}
+    facts = {"status": got.status, "final_url": got.final_url, "headers": found}
+    if got.status == 404 and request.recheck:
+        # One may be a slip of the publisher's system; what is still missing after a while was taken back.
+        missing_ms = request.missing_ms or now_ms
+        until = missing_ms + policy.missing_ms
+        if not request.missing_ms or now_ms < until:
+            return _handed_back(replace(request, missing_ms=missing_ms), "status_404", until, now_ms)
+        return _item(request, "retraction", now_ms, reason="status_404", **facts)
+    outcome, reason = _outcome(got, body)
+    if outcome == "not_modified" and conditional:
+        return Unsent(outcome, "")
+    if outcome == "not_modified":
+        outcome, reason = "failed", "status_304"  # nobody asked for it, so nothing is known to be as it was
+    if outcome == "gone":
+        return _item(request, "retraction", now_ms, reason=reason, **facts)
     if outcome == "fetched" and html:
-        return _item(request, "page", now_ms, status=got.status, final_url=got.final_url, headers=found, body=body)
+        return Unsent("not_modified", "body_known") if known else _item(request, "page", now_ms, body=body, **facts)
     if outcome == "fetched":
-        reason = "not_html"
-    kind = "retraction" if outcome == "gone" else "entry"
-    detail = found.get("content-type", "") if reason == "not_html" else ""
-    return _item(
-        request, kind, now_ms, reason=reason, detail=detail, status=got.status, final_url=got.final_url, headers=found
-    )
+        outcome, reason, facts["detail"] = "failed", "not_html", found.get("content-type", "")
+    return _without_page(request, outcome, reason, now_ms, **facts)
+
+
+def retractions(item: RawItem) -> tuple[RawItem, ...]:
+    """A retraction by each address that the article may be known by: where the request ended, and the one asked for.
+
+    A site may lead the readers of what it took back to a notice. What was never met under an address stays so.
+    """
+    if item.final_url in ("", item.url):
+        return (item,)
+    return item, replace(item, final_url=item.url)
 
 
 def set_aside_reason(got: Got) -> str:
@@ -171,6 +211,15 @@ def _result(asked: FetchRequest, outcome: Outcome, now_ms: int, **more: object) 
 
 def _handed_back(request: FetchRequest, reason: str, until_ms: int, now_ms: int) -> FetchResult:
     return _result(request, "deferred", now_ms, reason=reason, not_before_ms=until_ms, request=request)
+
+
+def _without_page(
+    request: FetchRequest, outcome: Outcome, reason: str, now_ms: int, **more: object
+) -> RawItem | Unsent:
+    """The entry serves. A re-check without one leaves the article as it is."""
+    if request.recheck and request.entry is None:
+        return Unsent(outcome, reason)
+    return _item(request, "entry", now_ms, reason=reason, **more)
 
 
 def _item(request: FetchRequest, kind: str, now_ms: int, **more: object) -> RawItem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 
 
@@ -10,7 +11,8 @@ class Floors:
     """The last `size` feeds asked; what was forgotten counts as never asked, as everything does after a restart."""
 
     size: int
-    _asked: dict[str, int] = field(default_factory=dict)
+    # Not a plain dict: finding the oldest of one walks past all that were taken out before it.
+    _asked: OrderedDict[str, int] = field(default_factory=OrderedDict)
 
     def wait_ms(self, feed_id: str, floor_ms: int, now_ms: int) -> int:
         """How much longer the feed must be left alone; 0: it may be asked."""
@@ -21,7 +23,7 @@ class Floors:
         """It is being asked now."""
         self._asked.pop(feed_id, None)
         if len(self._asked) >= self.size:
-            del self._asked[next(iter(self._asked))]
+            self._asked.popitem(last=False)
         self._asked[feed_id] = now_ms
 
     def forget(self, feed_id: str) -> None:

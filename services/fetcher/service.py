@@ -18,16 +18,17 @@ from connectors.http import HttpClient, HttpFailedError, Response
 from connectors.kafka import BrokerUnreachableError, Message, Partition, Producer
 from connectors.objects import S3Objects
 from connectors.settings import Endpoints
-from services.fetcher.answers import Got, feed_result, is_html, page_answer, set_aside_reason
+from services.fetcher.answers import Got, Unsent, feed_result, is_html, page_answer, retractions, set_aside_reason
 from services.fetcher.fetching import Fetching
 from services.fetcher.intake import Intake
 from services.fetcher.metrics import Metrics, serve
 from services.fetcher.offsets import Ticket
 from services.fetcher.outlet import Outlet, OutletError
+from services.fetcher.pages import PageMemory, digest
 from services.fetcher.policy import FetchPolicy
 from services.fetcher.settings import FetcherSettings
 from state_schemas.codec import DecodeError, decode_record
-from state_schemas.fetching import Body, FetchRequest, FetchResult
+from state_schemas.fetching import Body, FetchRequest, FetchResult, RawItem
 from state_schemas.topics import FEEDS_FETCHED, FETCH_REQUESTS_PRIORITY, ITEMS_RAW, QUARANTINE
 
 # The intake polls five times a second; a silence this long means that its thread hangs.
@@ -64,6 +65,7 @@ class Desk:
         self._finish = finish
         self._failed = failed
         self._utc_ms = utc_ms
+        self.pages = PageMemory(policy.pages, policy.unmodified_run)
         self._tasks: dict[asyncio.Task[None], _Work] = {}
         self.ended = 0
         self.ended_bytes = 0
@@ -80,6 +82,8 @@ class Desk:
         """End the work on these partitions that has no result yet; a result that is there still goes out. Whoever had
         the partitions that came may have asked their hosts a moment ago."""
         self._fetching.hosts.start_gently()
+        if gone:
+            self.pages.clear()
         await self._end([task for task, work in self._tasks.items() if work.ticket.partition in gone])
 
     async def drain(self, patience_s: float) -> None:
@@ -111,10 +115,11 @@ class Desk:
             work.answered = True
             await self._set_aside(message, error.reason, detail=error.detail)
         else:
-            got = await self._end_of(request, message)
+            asked = self.pages.conditional(request)
+            got = await self._end_of(asked, message)
             work.answered = True
             try:
-                await self._answer(request, got, message)
+                await self._answer(request, got, message, conditional=bool(asked.etag or asked.last_modified))
             except OutletError:
                 raise
             except Exception as error:
@@ -133,34 +138,54 @@ class Desk:
             log.exception("fetcher_fault", url=request.url)
             return HttpFailedError("fetcher_fault", f"{type(error).__name__}: {error}")
 
-    async def _answer(self, request: FetchRequest, got: Got, message: Message) -> None:
-        raw, content_type = b"", ""
-        if isinstance(got, Response):
-            raw, content_type = got.body, got.headers.get("content-type", "")
-            self._metrics.body_bytes.labels(request.kind).inc(len(raw))
-        html = request.kind == "page" and is_html(content_type, raw)
-        if html or request.kind == "feed":
-            body = await self._outlet.body(raw, content_type)
-        else:
-            body = Body(size=len(raw))  # what is no page is counted, not kept
+    async def _answer(self, request: FetchRequest, got: Got, message: Message, *, conditional: bool) -> None:
         reason = set_aside_reason(got)
         if reason:
-            detail = getattr(got, "detail", "")
-            await self._set_aside(message, reason, request=request, detail=detail)
-        now_ms = self._utc_ms()
+            await self._set_aside(message, reason, request=request, detail=getattr(got, "detail", ""))
+        if isinstance(got, Response):
+            self._metrics.body_bytes.labels(request.kind).inc(len(got.body))
         if request.kind == "feed":
-            result = feed_result(request, got, body, now_ms)
-            await self._outlet.feed_result(result, raw)
-            outcome, why = str(result.outcome), result.reason
+            outcome, why = await self._answer_feed(request, got)
         else:
-            answer = page_answer(request, got, body, now_ms, self._policy, html=html)
-            if isinstance(answer, FetchResult):
-                await self._outlet.feed_result(answer)
-                outcome, why = answer.outcome, answer.reason
-            else:
-                await self._outlet.raw_item(answer, raw)
-                outcome, why = answer.kind, answer.reason
+            outcome, why = await self._answer_page(request, got, conditional)
         self._metrics.answers.labels(request.kind, outcome, why).inc()
+
+    async def _answer_feed(self, request: FetchRequest, got: Got) -> tuple[str, str]:
+        raw, content_type = _content(got)
+        result = feed_result(request, got, await self._outlet.body(raw, content_type), self._utc_ms())
+        await self._outlet.feed_result(result, raw)
+        return result.outcome, result.reason
+
+    async def _answer_page(self, request: FetchRequest, got: Got, conditional: bool) -> tuple[str, str]:
+        raw, content_type = _content(got)
+        html = is_html(content_type, raw)
+        page = digest(raw) if html and raw else 0
+        known = self.pages.holds(request, page)
+        if html and not known:
+            body = await self._outlet.body(raw, content_type)
+        else:
+            body = Body(size=len(raw))  # what is no page, or is known, is counted, not kept
+        answer = page_answer(
+            request, got, body, self._utc_ms(), self._policy, html=html, conditional=conditional, known=known
+        )
+        if isinstance(answer, FetchResult):
+            await self._outlet.feed_result(answer)
+            return answer.outcome, answer.reason
+        if isinstance(answer, RawItem):
+            # Only what the broker has is remembered, or a page could be taken for told that never was.
+            for item in retractions(answer) if answer.kind == "retraction" else (answer,):
+                await self._outlet.raw_item(item, raw)
+        if isinstance(got, Response):
+            self._remember(request, got, answer, page)
+        return (answer.outcome if isinstance(answer, Unsent) else answer.kind), answer.reason
+
+    def _remember(self, request: FetchRequest, got: Response, answer: RawItem | Unsent, page: int) -> None:
+        if isinstance(answer, RawItem) and answer.kind == "retraction":
+            self.pages.forget(request)
+        elif got.status == 304:
+            self.pages.unmodified(request)
+        elif page and 200 <= got.status < 300:
+            self.pages.keep(request, page, got.headers)
 
     async def _set_aside(
         self, message: Message, reason: str, *, request: FetchRequest | None = None, detail: str = ""
@@ -177,6 +202,10 @@ class Desk:
         )
         self._metrics.set_aside.labels(reason).inc()
         log.info("set_aside", reason=reason, subject=url or message.key, detail=detail[:200])
+
+
+def _content(got: Got) -> tuple[bytes, str]:
+    return (got.body, got.headers.get("content-type", "")) if isinstance(got, Response) else (b"", "")
 
 
 async def run(settings: FetcherSettings, endpoints: Endpoints, policy: FetchPolicy, stop: asyncio.Event) -> str:
@@ -222,6 +251,7 @@ async def run(settings: FetcherSettings, endpoints: Endpoints, policy: FetchPoli
             failed=failed,
         )
         intake = Intake(endpoints, policy, loop, desk, failed=failed, commit_failed=metrics.commits_failed.inc)
+        metrics.gauge("pages", "Pages remembered, for re-checks", lambda: len(desk.pages))
         metrics.gauge("held", "Requests read and not yet ended", lambda: intake.held)
         metrics.gauge("running", "Requests under way at hosts", lambda: fetching.hosts.running)
         metrics.gauge("hosts", "Hosts held in memory", lambda: fetching.hosts.hosts)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from connectors.http import HttpError, HttpFailedError, HttpRefusedError, Response
 from services.fetcher.answers import (
     SET_ASIDE,
     Got,
+    Unsent,
     feed_result,
     host_verdict,
     is_html,
     page_answer,
+    retractions,
     set_aside_reason,
 )
 from services.fetcher.floors import Floors
@@ -170,10 +173,88 @@ def test_after_enough_attempts_the_entry_serves() -> None:
     assert (answer.kind, answer.reason) == ("entry", "status_503")
 
 
-def test_a_page_that_did_not_change_is_answered_too() -> None:
-    answer = page_answer(request("page", recheck=True), response(304), None, NOW, POLICY, html=False)
-    assert isinstance(answer, FetchResult)
-    assert (answer.outcome, answer.kind) == ("not_modified", "page")
+def recheck(**more: object) -> FetchRequest:
+    return request("page", recheck=True, **more)
+
+
+def test_a_page_that_is_as_it_was_is_told_to_nobody() -> None:
+    unmodified = page_answer(recheck(), response(304), None, NOW, POLICY, html=False, conditional=True)
+    assert unmodified == Unsent("not_modified", "")
+    same = page_answer(recheck(), response(200), BODY, NOW, POLICY, html=True, known=True)
+    assert same == Unsent("not_modified", "body_known")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_304_that_nobody_asked_for_leaves_the_entry(again: bool) -> None:
+    item = page_answer(request("page", recheck=again), response(304), None, NOW, POLICY, html=False)
+    assert isinstance(item, RawItem)
+    assert (item.kind, item.reason) == ("entry", "status_304")
+
+
+def test_a_page_that_changed_says_that_it_was_checked_again() -> None:
+    item = page_answer(recheck(entry=None), response(200), BODY, NOW, POLICY, html=True)
+    assert isinstance(item, RawItem)
+    assert (item.kind, item.recheck, item.entry) == ("page", True, None)
+
+
+@pytest.mark.parametrize(
+    ("got", "outcome", "reason"),
+    [
+        (response(500), "failed", "status_500"),
+        (response(403), "failed", "status_403"),
+        (response(204), "failed", "body_empty"),
+        (response(200), "failed", "not_html"),
+        (response(304), "failed", "status_304"),
+        (HttpFailedError("timed_out"), "failed", "timed_out"),
+        (HttpRefusedError("robots_disallowed"), "refused", "robots_disallowed"),
+    ],
+)
+def test_a_re_check_that_fails_without_an_entry_leaves_the_article_alone(got: Got, outcome: str, reason: str) -> None:
+    body = BODY if isinstance(got, Response) and got.status == 200 else None
+    asked = recheck(entry=None)
+    assert page_answer(asked, got, body, NOW, POLICY, html=False) == Unsent(outcome, reason)  # type: ignore[arg-type]
+    item = page_answer(recheck(), got, body, NOW, POLICY, html=False)
+    assert isinstance(item, RawItem)
+    assert (item.kind, item.reason) == ("entry", reason)
+
+
+@pytest.mark.parametrize("entry", [None, Entry(identity="e1", title="Ferry")])
+def test_a_known_page_is_retracted_by_its_second_404(entry: Entry | None) -> None:
+    asked = recheck(entry=entry)
+    first = page_answer(asked, response(404), None, NOW, POLICY, html=False)
+    assert isinstance(first, FetchResult)
+    assert (first.outcome, first.reason, first.not_before_ms) == ("deferred", "status_404", NOW + 600_000)
+    assert first.request is not None
+    assert first.request == msgspec.structs.replace(asked, missing_ms=NOW)
+    # Deferred for another reason, or delivered twice: it is still the first.
+    again = page_answer(first.request, response(404), None, NOW + 1_000, POLICY, html=False)
+    assert isinstance(again, FetchResult)
+    assert (again.not_before_ms, again.request) == (NOW + 600_000, first.request)
+    second = page_answer(first.request, response(404), None, NOW + 600_000, POLICY, html=False)
+    assert isinstance(second, RawItem)
+    assert (second.kind, second.reason, second.status, second.body) == ("retraction", "status_404", 404, None)
+
+
+def test_a_page_that_is_back_after_a_404_was_never_gone() -> None:
+    asked = recheck(missing_ms=NOW - 600_000)
+    assert page_answer(asked, response(304), None, NOW, POLICY, html=False, conditional=True) == Unsent(
+        "not_modified", ""
+    )
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_410_retracts_at_once(again: bool) -> None:
+    item = page_answer(request("page", recheck=again), response(410), None, NOW, POLICY, html=False)
+    assert isinstance(item, RawItem)
+    assert (item.kind, item.reason) == ("retraction", "gone")
+
+
+def test_a_retraction_names_the_address_asked_for_and_the_one_it_led_to() -> None:
+    item = page_answer(request("page"), response(410), None, NOW, POLICY, html=False)
+    assert isinstance(item, RawItem)
+    both = retractions(item)
+    assert [(one.url, one.final_url) for one in both] == [(URL, "https://news.example/final"), (URL, URL)]
+    assert retractions(both[1]) == (both[1],)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +312,7 @@ def test_any_text_of_an_error_can_stand_in_a_record() -> None:
     error: HttpError = HttpFailedError("connection_lost", "bad \udcff byte")
     encode_record(feed_result(request("feed"), error, None, NOW))
     item = page_answer(request("page"), error, None, NOW, POLICY, html=False)
+    assert isinstance(item, RawItem)
     encode_record(item)
 
 

@@ -36,7 +36,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlet_module, "_RETRY_S", (0.001,))
 
 
-def request(kind: str) -> FetchRequest:
+def request(kind: str, *, recheck: bool = False) -> FetchRequest:
     return FetchRequest(
         request_id="r1",
         kind=kind,  # type: ignore[arg-type]
@@ -46,6 +46,7 @@ def request(kind: str) -> FetchRequest:
         origin=Origin(publisher="p1"),
         requested_ms=1,
         entry=Entry(identity="e1", title="Ferry") if kind == "page" else None,
+        recheck=recheck,
     )
 
 
@@ -62,11 +63,13 @@ class Asked:
     def __init__(self, end: Got | BaseException | None) -> None:
         self.end = end
         self.urgent: list[bool] = []
+        self.requests: list[FetchRequest] = []
         self.hosts = Hosts()
         self.given_up = 0
 
     async def end_of(self, request: FetchRequest, *, urgent: bool) -> Got:
         self.urgent.append(urgent)
+        self.requests.append(request)
         if self.end is None:
             try:
                 await asyncio.Event().wait()
@@ -77,7 +80,7 @@ class Asked:
         ):
             raise self.end
         assert self.end is not None
-        return self.end  # type: ignore[return-value]
+        return self.end
 
 
 class Office:
@@ -237,3 +240,80 @@ def test_an_answer_that_cannot_be_made_is_set_aside_and_its_offset_finished(monk
     assert office.failed == []
     (aside,) = office.read(QUARANTINE, Quarantined)
     assert (aside.reason, aside.subject) == ("fetcher_fault", URL)
+
+
+PAGE = Response(URL, URL, 200, {"content-type": "text/html", "etag": '"v1"'}, b"<html>x")
+
+
+class Rechecks:
+    """One desk that is asked for one page again and again, each time with another end."""
+
+    def __init__(self) -> None:
+        self.office = Office(None)
+
+    def run(self, *ends: Got, hand_over: bool = False) -> list[tuple[str, str]]:
+        """The validators of each request, and what its answer became; the first is no re-check."""
+
+        async def main() -> list[tuple[str, str]]:
+            desk = self.office.desk()
+            found: list[tuple[str, str]] = []
+            for number, end in enumerate(ends):
+                self.office.asked.end = end
+                value = encode_record(request("page", recheck=number > 0))
+                topic = FETCH_REQUESTS.name
+                desk.accept(Message(3, number, NOW, "news.example", value, topic), Ticket((topic, 3), number, 0))
+                before = len(self.items())
+                await desk.drain(5)
+                sent = self.items()[before:]
+                found.append((self.office.asked.requests[-1].etag, sent[0].kind if sent else ""))
+                if hand_over:
+                    await desk.hand_over({(topic, 3)})
+            return found
+
+        found = asyncio.run(main())
+        assert self.office.finished == list(range(len(ends))), "each request's offset is finished, told or not"
+        return found
+
+    def items(self) -> list[RawItem]:
+        return self.office.read(ITEMS_RAW, RawItem)
+
+
+def test_a_re_check_carries_validators_and_sends_only_news() -> None:
+    changed = Response(URL, URL, 200, {"content-type": "text/html", "etag": '"v2"'}, b"<html>y")
+    unmodified = Response(URL, URL, 304, {})
+    rechecks = Rechecks()
+    assert rechecks.run(PAGE, unmodified, PAGE, changed, unmodified) == [
+        ("", "page"),
+        ('"v1"', ""),
+        ('"v1"', ""),
+        ('"v1"', "page"),
+        ('"v2"', ""),
+    ]
+    assert [item.recheck for item in rechecks.items()] == [False, True]
+    assert rechecks.office.read(FEEDS_FETCHED, FetchResult) == []
+
+
+def test_a_page_that_comes_back_after_its_retraction_is_sent_although_it_is_as_it_was() -> None:
+    found = Rechecks().run(PAGE, Response(URL, URL, 410, {}), PAGE, PAGE)
+    assert found == [("", "page"), ('"v1"', "retraction"), ("", "page"), ('"v1"', "")]
+
+
+def test_when_hosts_leave_their_pages_are_forgotten() -> None:
+    assert Rechecks().run(PAGE, PAGE, hand_over=True) == [("", "page"), ("", "page")]
+
+
+def test_a_missing_page_is_handed_back_and_remembered() -> None:
+    rechecks = Rechecks()
+    assert rechecks.run(PAGE, Response(URL, URL, 404, {}), PAGE) == [("", "page"), ('"v1"', ""), ('"v1"', "")]
+    (result,) = rechecks.office.read(FEEDS_FETCHED, FetchResult)
+    assert (result.outcome, result.reason, result.request.missing_ms) == ("deferred", "status_404", NOW)
+
+
+def test_a_retraction_that_was_redirected_goes_out_under_both_addresses() -> None:
+    office = Office(Response(URL, "http://news.example/notice", 410, {}))
+    office.work(encode_record(request("page")))
+    items = office.read(ITEMS_RAW, RawItem)
+    assert [(item.kind, item.final_url) for item in items] == [
+        ("retraction", "http://news.example/notice"),
+        ("retraction", URL),
+    ]
