@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "config": ("cli.config", "config", "Check the reference data."),
     "eval": ("cli.eval", "evaluate", "Measure quality on labelled data."),
     "train": ("cli.train", "train", "Fit models to labelled data."),
+    "simulate": ("cli.simulate", "simulate", "Decisions over simulated publishers, in virtual time."),
     "bench": ("cli.bench", "bench", "Measure a stage on this machine."),
 }
 
