@@ -136,7 +136,7 @@ def test_a_lost_request_is_asked_again(harness: Harness) -> None:
     polled(harness)
     assert harness.advance(POLICY.lost_ms - 5_000) == []
     assert len(harness.advance(10_000)) == 1
-    assert harness.metrics.counts["poll_lost"] == 1
+    assert harness.metrics.counts["lost"] == 1
 
 
 def test_a_removed_feed_is_asked_no_more_and_its_answers_are_dropped(harness: Harness) -> None:
@@ -145,7 +145,7 @@ def test_a_removed_feed_is_asked_no_more_and_its_answers_are_dropped(harness: Ha
     send(harness, Source(feed_id=FEED, url=URL, origin=SOURCE.origin, removed=True))
     assert send(harness, answer(request, document(1))) == []
     assert harness.advance(2 * POLICY.lost_ms) == []
-    assert harness.metrics.counts["poll_unknown_feed"] == 1
+    assert harness.metrics.counts["unknown_feed"] == 1
     harness.checkpoint()
     harness.restart()
     assert harness.advance(2 * POLICY.lost_ms) == []
@@ -154,7 +154,7 @@ def test_a_removed_feed_is_asked_no_more_and_its_answers_are_dropped(harness: Ha
 def test_only_sources_make_rows(harness: Harness) -> None:
     send(harness, PollSignal(feed_id=FEED, signal="ping", signalled_ms=0))
     assert harness.advance(POLICY.ceiling_ms) == []
-    assert harness.metrics.counts["poll_unknown_feed"] == 1
+    assert harness.metrics.counts["unknown_feed"] == 1
 
 
 def test_a_signal_makes_a_priority_request_and_its_pages_priority(harness: Harness) -> None:

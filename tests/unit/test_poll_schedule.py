@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from state_schemas.codec import dump_state, load_state
 from state_schemas.fetching import FetchRequest, FetchResult
-from state_schemas.ids import feed_id
-from state_schemas.polling import FeedState
+from state_schemas.ids import feed_id, hash64_hex
+from state_schemas.polling import NEVER_MS, FeedState, SeenItem, pack_seen
 from state_schemas.sources import Origin, PollSignal, Source
-from udfs.feeds.document import Child, FeedError, ParsedFeed
+from udfs.feeds.document import Child, Deletion, FeedError, ParsedFeed
 from udfs.feeds.reader import parse_feed
-from udfs.poll.actions import Action, Ask, Hold, Serve, SetAside
+from udfs.poll.actions import Action, Ask, Found, Hold, Serve, SetAside
 from udfs.poll.pages import release_page
 from udfs.poll.policy import DAY_MS, HOUR_MS, MINUTE_MS, PollPolicy
 from udfs.poll.schedule import after_result, after_signal, after_source, feed_request_id, release, standing
@@ -72,7 +72,19 @@ def poll(
     """Release the feed when it is due and give it this answer at once."""
     at_ms = state.next_poll_ms if at_ms is None else at_ms
     state, _ = release(state, at_ms, policy)
-    return after_result(state, answered(state, outcome, **more), document, at_ms, policy)
+    state, actions = after_result(state, answered(state, outcome, **more), document, at_ms, policy)
+    return state, without_counts(actions)
+
+
+def without_counts(actions: tuple[Action, ...]) -> tuple[Action, ...]:
+    """What is done, without what is only counted."""
+    return tuple(action for action in actions if not isinstance(action, Found))
+
+
+def signalled(state: FeedState, signal: PollSignal, now_ms: int, policy: PollPolicy = POLICY) -> FeedState:
+    state, actions = after_signal(state, signal, now_ms, policy)
+    assert actions == ()
+    return state
 
 
 def urls(actions: tuple[Action, ...]) -> list[str]:
@@ -133,7 +145,8 @@ def rated(per_hour: float, tier: str = "tail", since_new_ms: int = DAY_MS) -> Fe
         count=per_hour * hours,
         exposure_h=hours,
         rated_ms=NOW,
-        seen=b"\0" * 16,
+        seen=pack_seen([SeenItem(1)], 1),
+        since_ms=NOW,
         last_new_ms=NOW - since_new_ms,
     )
 
@@ -163,10 +176,36 @@ def test_sooner_after_a_new_item_decaying_back() -> None:
 
 def test_a_verified_lease_leaves_a_backstop_poll() -> None:
     lease = PollSignal(feed_id=SOURCE.feed_id, signal="lease", signalled_ms=NOW, until_ms=NOW + 90 * DAY_MS)
-    state = after_signal(rated(60.0), lease, NOW, POLICY)
+    state = signalled(rated(60.0), lease, NOW)
     assert state.lease_until_ms == NOW + 14 * DAY_MS
     state, _ = poll(state, outcome="not_modified")
     assert state.next_poll_ms - NOW == POLICY.leased_ms
+
+
+@pytest.mark.parametrize(
+    ("tier", "rate", "max_age_ms", "wait_ms"),
+    [
+        pytest.param("tail", 60.0, 0, 5 * MINUTE_MS, id="no hint"),
+        pytest.param("tail", 60.0, 7 * MINUTE_MS, 7 * MINUTE_MS, id="lengthens"),
+        pytest.param("tail", 60.0, DAY_MS, 10 * MINUTE_MS, id="two floors at most"),
+        pytest.param("authoritative", 60.0, DAY_MS, 2 * MINUTE_MS, id="two of its floors"),
+        pytest.param("tail", 1.0, MINUTE_MS, 30 * MINUTE_MS, id="never shortens"),
+    ],
+)
+def test_a_publishers_hint_lengthens_the_interval_within_a_cap(
+    tier: str, rate: float, max_age_ms: int, wait_ms: int
+) -> None:
+    for outcome in ("not_modified", "fetched"):
+        state, _ = poll(rated(rate, tier), outcome=outcome, max_age_ms=max_age_ms)
+        assert state.next_poll_ms - NOW == pytest.approx(wait_ms, rel=0.02)
+
+
+def test_the_documents_own_ttl_is_remembered() -> None:
+    document = policy_with(items(1), ttl_ms=HOUR_MS)
+    state, _ = poll(rated(60.0), document)
+    assert state.next_poll_ms - NOW == 10 * MINUTE_MS
+    state, _ = poll(state, outcome="not_modified")
+    assert state.next_poll_ms - NOW == 20 * MINUTE_MS
 
 
 def test_jitter_is_the_feeds_own_and_moves_no_bound() -> None:
@@ -228,13 +267,20 @@ def test_failures_lengthen_the_interval_up_to_a_day_and_never_end_it() -> None:
     assert state.next_poll_ms - at_ms <= max(usual, POLICY.ceiling_ms)
 
 
-def test_a_feed_that_is_gone_is_asked_once_a_day_and_may_come_back() -> None:
+def test_a_feed_that_is_gone_has_ended_until_it_is_registered_again_or_pushed() -> None:
     state, _ = poll(new(), items(1))
-    at_ms = state.next_poll_ms
-    state, _ = poll(state, outcome="gone")
-    assert (state.health, state.next_poll_ms - at_ms) == ("gone", DAY_MS)
-    state, _ = poll(state, items(1))
-    assert state.health == "healthy"
+    gone, _ = poll(state, outcome="gone")
+    assert (gone.health, gone.next_poll_ms) == ("gone", NEVER_MS)
+    burst = PollSignal(feed_id=SOURCE.feed_id, signal="burst", signalled_ms=NOW)
+    assert signalled(gone, burst, NOW + DAY_MS).next_poll_ms == NEVER_MS
+    ping = PollSignal(feed_id=SOURCE.feed_id, signal="ping", signalled_ms=NOW)
+    assert signalled(gone, ping, NOW + DAY_MS).next_poll_ms == NOW + DAY_MS
+    again = after_source(gone, replace(SOURCE, registered_ms=NOW), NOW + DAY_MS)
+    assert again is not None
+    assert again.next_poll_ms == NOW + DAY_MS
+    back, _ = poll(again, items(1))
+    assert back.health == "healthy"
+    assert load_state(FeedState, dump_state(gone)) == gone
 
 
 def test_a_failure_is_set_aside_only_for_what_the_publisher_sent() -> None:
@@ -249,7 +295,7 @@ def test_retry_after_is_obeyed_even_by_a_push_and_has_a_ceiling() -> None:
     state, _ = poll(new(), outcome="failed", status=429, retry_after_ms=HOUR_MS)
     assert state.next_poll_ms == NOW + HOUR_MS
     ping = PollSignal(feed_id=SOURCE.feed_id, signal="ping", signalled_ms=NOW)
-    assert after_signal(state, ping, NOW + 5, POLICY).next_poll_ms == NOW + HOUR_MS
+    assert signalled(state, ping, NOW + 5).next_poll_ms == NOW + HOUR_MS
     state, _ = poll(new(), outcome="failed", status=503, retry_after_ms=10_000 * DAY_MS)
     assert state.next_poll_ms <= NOW + DAY_MS
 
@@ -394,6 +440,43 @@ def test_renumbered_guids_bring_nothing_new() -> None:
     assert state.count <= count
 
 
+def test_guids_that_change_at_every_poll_are_recognised_and_identity_falls_back_to_the_page() -> None:
+    state, _ = poll(new(), items(*range(20), guid="a{}"))
+    for turn in "bcd":
+        state, actions = poll(state, items(*range(20), guid=turn + "{}"))
+        assert actions == ()
+    assert state.guids_useless
+
+
+def test_guids_and_pages_that_change_at_every_poll_fall_back_to_title_and_date() -> None:
+    date = "Mon, 30 Nov 2026 09:00:00 GMT"
+    state, _ = poll(new(), items(*range(20), guid="a{}", link="https://n.example/{}?s=1", date=date))
+    for turn in "bcd":
+        guid, link = turn + "{}", f"https://n.example/{{}}?s={turn}"
+        state, actions = poll(state, items(*range(20), guid=guid, link=link, date=date))
+        assert actions == ()
+        assert state.overruns == 0
+    _, actions = poll(state, items(*range(1, 21), guid="e{}", link="https://n.example/{}?s=5", date=date))
+    assert urls(actions) == ["https://n.example/20?s=5"]
+
+
+def test_titles_that_recur_on_other_days_are_new_items() -> None:
+    state, _ = poll(
+        new(), items(1, 2, 3, guid="a{}", link="https://n.example/a{}", date="Mon, 30 Nov 2026 09:00:00 GMT")
+    )
+    _, actions = poll(
+        state, items(1, 2, 3, guid="b{}", link="https://n.example/b{}", date="Tue, 01 Dec 2026 09:00:00 GMT")
+    )
+    assert len(urls(actions)) == 3
+
+
+def test_a_front_pages_wording_is_no_change() -> None:
+    first = policy_with(items(1, 2), format="front")
+    state, _ = poll(new(), first)
+    _, actions = poll(state, policy_with(items(1, 2, title="Another teaser"), format="front"))
+    assert actions == ()
+
+
 def test_two_items_alike_settle_at_the_first_poll() -> None:
     twice = items(597, title="Same").entries + items(630, title="Same").entries
     document = ParsedFeed(format="rss", entries=twice)
@@ -477,12 +560,100 @@ def test_an_entry_gets_its_feeds_language() -> None:
     assert actions[0].request.entry.language == "de"  # type: ignore[union-attr]
 
 
-def test_a_sitemap_index_is_healthy_and_told_once() -> None:
-    document = ParsedFeed(format="sitemap_index", children=(Child("https://n.example/s.xml", None),))
-    state, actions = poll(new(), document)
-    assert [action.reason for action in actions if isinstance(action, SetAside)] == ["sitemap_index"]
-    state, actions = poll(state, document)
-    assert (actions, state.health) == ((), "healthy")
+# ---------------------------------------------------------------- sitemap indexes
+
+INDEX = "https://n.example/s{}.xml"
+
+
+def index(*modified: int | None) -> ParsedFeed:
+    children = tuple(Child(INDEX.format(number), at_ms) for number, at_ms in enumerate(modified))
+    return ParsedFeed(format="sitemap_index", children=children)
+
+
+def child(state: FeedState, number: int, document: ParsedFeed | FeedError) -> tuple[FeedState, tuple[Action, ...]]:
+    (url,) = [INDEX.format(number)]
+    result = answered(state, request_id=f"{feed_request_id(state)}/{hash64_hex(url)}", url=url, etag='"child"')
+    state, actions = after_result(state, result, document, NOW, POLICY)
+    return state, without_counts(actions)
+
+
+def test_an_index_asks_for_the_sitemaps_that_changed_the_newest_first() -> None:
+    hours = [NOW - hour * HOUR_MS for hour in range(8)]
+    state, actions = poll(new(), index(*reversed(hours)))
+    assert urls(actions) == [INDEX.format(number) for number in (7, 6, 5, 4, 3)]
+    assert (state.health, state.reason) == ("healthy", "")
+    request = actions[0].request  # type: ignore[union-attr]
+    assert (request.kind, request.feed_id, request.floor_ms) == ("feed", SOURCE.feed_id, 0)
+    state, actions = poll(state, index(*reversed(hours)))
+    assert urls(actions) == []
+    _, actions = poll(state, index(*hours[1:], NOW + 5))
+    assert urls(actions) == [INDEX.format(7)]
+
+
+def test_an_index_without_times_asks_for_either_end() -> None:
+    _, actions = poll(new(), index(*[None] * 50))
+    assert urls(actions) == [INDEX.format(number) for number in (0, 1, 48, 49)]
+    _, actions = poll(new(), index(None))
+    assert urls(actions) == [INDEX.format(0)]
+
+
+def test_what_the_sitemaps_of_an_index_list_is_new_once_and_the_schedule_stays_the_indexs() -> None:
+    state, _ = poll(new(), index(NOW - 2, NOW - 1), etag='"index"')
+    due = state.next_poll_ms
+    state, actions = child(state, 0, items(*range(300)))
+    assert len(urls(actions)) == 300
+    state, actions = child(state, 1, items(*range(300, 600)))
+    assert len(urls(actions)) == 300
+    for number, document in ((0, items(*range(1, 301))), (1, items(*range(300, 601)))):
+        state, actions = child(state, number, document)
+    assert urls(actions) == ["https://n.example/600"]
+    assert (state.next_poll_ms, state.overruns, asked(state).etag) == (due, 0, '"index"')
+
+
+def test_a_broken_or_nested_sitemap_of_an_index_is_set_aside_and_the_index_stays_healthy() -> None:
+    state, _ = poll(new(), index(NOW))
+    after, actions = child(state, 0, FeedError("feed_unparsable", "cut"))
+    assert (after, actions) == (state, (SetAside("feed_unparsable", SOURCE.feed_id, "cut"),))
+    after, (aside,) = child(state, 0, index(NOW))
+    assert isinstance(aside, SetAside)
+    assert (after, aside.reason) == (state, "sitemap_index_nested")
+
+
+# ---------------------------------------------------------------- what a publisher withdraws
+
+
+def withdrawn(*deleted: Deletion, known: ParsedFeed | None = None) -> list[Action]:
+    state, _ = poll(new(), known or items(1, 2))
+    return list(poll(state, policy_with(items(2), deleted=deleted))[1])
+
+
+def test_a_deleted_entry_of_this_feed_becomes_a_retraction() -> None:
+    (serve,) = withdrawn(Deletion("g1", "https://n.example/1", NOW))
+    assert isinstance(serve, Serve)
+    assert (serve.item.kind, serve.item.url, serve.item.reason) == (
+        "retraction",
+        "https://n.example/1",
+        "deleted_entry",
+    )
+    address = items(1, 2, guid="https://n.example/{}")
+    (serve,) = withdrawn(Deletion("https://n.example/1", "", None), known=address)
+    assert isinstance(serve, Serve)
+    assert serve.item.url == "https://n.example/1"
+
+
+def test_nobody_withdraws_what_another_feed_lists() -> None:
+    assert withdrawn(Deletion("g77", "https://other.example/1", NOW)) == []
+    assert withdrawn(Deletion("https://other.example/1", "", NOW)) == []
+    # The id is this feed's, the page is not: the page is left alone.
+    (aside,) = withdrawn(Deletion("g1", "https://other.example/1", NOW))
+    assert isinstance(aside, SetAside)
+    assert aside.reason == "deletion_without_page"
+
+
+def test_a_deleted_entry_without_a_page_is_told() -> None:
+    (aside,) = withdrawn(Deletion("g1", "", NOW))
+    assert isinstance(aside, SetAside)
+    assert (aside.reason, aside.detail) == ("deletion_without_page", "g1")
 
 
 # ---------------------------------------------------------------- signals
@@ -491,9 +662,9 @@ def test_a_sitemap_index_is_healthy_and_told_once() -> None:
 def test_a_ping_is_asked_at_once_but_not_within_its_floor() -> None:
     state, _ = poll(new(), items(1))
     ping = PollSignal(feed_id=SOURCE.feed_id, signal="ping", signalled_ms=NOW)
-    soon = after_signal(state, ping, NOW + 5_000, POLICY)
+    soon = signalled(state, ping, NOW + 5_000)
     assert soon.next_poll_ms == NOW + POLICY.push_floor_ms
-    late = after_signal(state, ping, NOW + 10 * MINUTE_MS, POLICY)
+    late = signalled(state, ping, NOW + 10 * MINUTE_MS)
     assert late.next_poll_ms == NOW + 10 * MINUTE_MS
     _, ask = release(late, late.next_poll_ms, POLICY)
     assert ask.priority
@@ -502,7 +673,7 @@ def test_a_ping_is_asked_at_once_but_not_within_its_floor() -> None:
 def test_a_ping_while_the_request_is_out_is_not_lost() -> None:
     state, _ = release(new(), NOW, POLICY)
     ping = PollSignal(feed_id=SOURCE.feed_id, signal="websub", signalled_ms=NOW)
-    state = after_signal(state, ping, NOW + 1_000, POLICY)
+    state = signalled(state, ping, NOW + 1_000)
     state, _ = after_result(state, answered(state), items(1), NOW + 2_000, POLICY)
     assert state.next_poll_ms == NOW + POLICY.push_floor_ms
 
@@ -510,13 +681,24 @@ def test_a_ping_while_the_request_is_out_is_not_lost() -> None:
 def test_a_burst_is_polled_at_the_floor_with_priority_for_an_hour() -> None:
     state, _ = poll(rated(0.01), outcome="not_modified")
     burst = PollSignal(feed_id=SOURCE.feed_id, signal="burst", signalled_ms=NOW)
-    state = after_signal(state, burst, NOW, POLICY)
+    state = signalled(state, burst, NOW)
     assert state.next_poll_ms == NOW + POLICY.floor_tail_ms
     state, _ = poll(state, outcome="not_modified")
     assert state.next_poll_ms == NOW + 2 * POLICY.floor_tail_ms
-    assert standing(state, state.next_poll_ms).rank == 0
+    assert standing(state, state.next_poll_ms).rank == 1
     state, _ = poll(state, outcome="not_modified", at_ms=NOW + HOUR_MS)
     assert state.next_poll_ms - NOW - HOUR_MS > POLICY.floor_tail_ms
+
+
+def test_a_recheck_asks_for_pages_and_leaves_the_schedule_alone() -> None:
+    state, _ = poll(new(), items(1))
+    links = ("https://n.example/1", "https://n.example/1", "no address", *(f"https://n.example/{n}" for n in range(99)))
+    wish = PollSignal(feed_id=SOURCE.feed_id, signal="recheck", signalled_ms=NOW, links=links)
+    after, actions = after_signal(state, wish, NOW, POLICY)
+    assert after == state
+    assert len(urls(actions)) == len(set(urls(actions))) == POLICY.recheck_links
+    request = actions[0].request  # type: ignore[union-attr]
+    assert (request.kind, request.recheck, request.entry, request.found_ms) == ("page", True, None, NOW)
 
 
 # ---------------------------------------------------------------- pages that wait
@@ -617,7 +799,7 @@ def test_whatever_happens_the_schedule_stays_within_its_bounds(steps: list[tuple
             wish = PollSignal(
                 feed_id=state.source.feed_id, signal=signal, signalled_ms=now_ms, until_ms=now_ms + DAY_MS
             )
-            state = after_signal(state, wish, now_ms, policy)
+            state, _ = after_signal(state, wish, now_ms, policy)
         if outcome == "lost":
             continue
         document: ParsedFeed | FeedError | None = None
@@ -630,11 +812,17 @@ def test_whatever_happens_the_schedule_stays_within_its_bounds(steps: list[tuple
         sent = {"empty": "fetched", "broken": "fetched"}.get(outcome, outcome)
         result = answered(state, sent, retry_after_ms=retry_after_ms, not_before_ms=now_ms + 1000, etag='"x"')
         state, actions = after_result(state, result, document, now_ms, policy)
+        if state.next_poll_ms == NEVER_MS:
+            assert state.health == "gone"
+            now_ms += DAY_MS
+            known = after_source(state, replace(state.source, registered_ms=now_ms), now_ms)
+            assert known is not None
+            state = known
         wait = state.next_poll_ms - now_ms
         assert 0 <= wait <= DAY_MS
         assert state.next_poll_ms >= at_ms + min(policy.push_floor_ms, policy.floor_ms(tier))
-        for url in urls(actions):
-            assert url not in asked_for
-            asked_for.add(url)
+        for request in (action.request for action in actions if isinstance(action, Ask)):
+            assert request.url not in asked_for
+            asked_for.add(request.url)
         assert load_state(FeedState, dump_state(state)) == state
         assert ask.request.feed_id == state.source.feed_id

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from state_schemas.codec import dump_state
 from state_schemas.ids import feed_id
 from state_schemas.polling import FeedState
 from state_schemas.sources import Origin, Source
 from udfs.poll.policy import PollPolicy
+from udfs.poll.schedule import release
 from udfs.poll.shard import Shard, held_feed, held_key
 
 NOW = 1_796_034_600_000
@@ -26,7 +28,7 @@ def row(number: int, due_ms: int, tier: str = "tail") -> FeedState:
 
 
 def shard(*states: FeedState, policy: PollPolicy = POLICY) -> Shard:
-    made = Shard((), (), policy)
+    made = Shard((), (), NOW, policy)
     for state in states:
         made.put(state)
     return made
@@ -63,16 +65,17 @@ def test_a_removed_feed_is_taken_no_more() -> None:
     assert (len(made), made.get(state.source.feed_id)) == (0, None)
 
 
-def test_beyond_the_budget_pushes_then_authoritative_then_the_most_overdue() -> None:
+def test_beyond_the_budget_pushes_then_bursts_then_authoritative_then_the_most_overdue() -> None:
     tail_late = replace(row(1, NOW - 60_000), released_ms=NOW - 120_000)
     tail_later = replace(row(2, NOW - 60_000), released_ms=NOW - 70_000)  # six times its interval over
     authoritative = row(3, NOW - 10, "authoritative")
     pushed = replace(row(4, NOW - 5), signalled_ms=NOW)
-    made = shard(tail_late, tail_later, authoritative, pushed, policy=ONE_A_SECOND)
+    burst = replace(row(5, NOW - 1), burst_until_ms=NOW + 3_600_000)
+    made = shard(tail_late, tail_later, authoritative, burst, pushed, policy=ONE_A_SECOND)
     order = []
-    for second in range(5):
+    for second in range(6):
         order += made.take_due(NOW + 1_000 * second)
-    assert order == [pushed, authoritative, tail_later, tail_late]
+    assert order == [pushed, burst, authoritative, tail_later, tail_late]
     assert made.waiting == 0
 
 
@@ -95,9 +98,34 @@ def test_an_outage_is_worked_off_at_the_budget() -> None:
     assert sum(taken) == 40
 
 
+def test_a_clock_that_leapt_forward_and_back_leaves_nobody_waiting() -> None:
+    years = 10 * 365 * 86_400_000
+    feeds = [row(number, NOW) for number in range(3)]
+    made = shard(*feeds)
+    assert made.after_clock_jump(NOW + years) == []
+    for state in made.take_due(NOW + years):
+        made.put(release(state, NOW + years, POLICY)[0])
+    assert made.take_due(NOW + 1_000) == []
+    steadied = made.after_clock_jump(NOW + 1_000)
+    assert len(steadied) == 3
+    packed = [made.put(state) for state in steadied]
+    assert len(made.take_due(NOW + 1_000 + POLICY.ceiling_ms)) == 3
+    assert made.after_clock_jump(NOW + 2_000) == []
+    # The same over a restart between the two leaps.
+    ahead = [release(state, NOW + years, POLICY)[0] for state in feeds]
+    again = Shard([(state.source.feed_id, dump_state(state)) for state in ahead], (), NOW, POLICY)
+    assert [dump_state(state) for state in again.after_clock_jump(NOW + 1_000)] == packed
+
+
+def test_a_clock_set_back_by_a_moment_changes_nothing() -> None:
+    made = shard(row(1, NOW + 5))
+    assert made.after_clock_jump(NOW + 30_000) == []
+    assert made.after_clock_jump(NOW) == []
+
+
 def test_held_pages_come_in_the_order_of_their_time() -> None:
     keys = [held_key(NOW + late, "ab" * 8, f"r/{late}") for late in (30, 10, 20)]
-    made = Shard((), keys[:1], POLICY)
+    made = Shard((), keys[:1], NOW, POLICY)
     made.hold(keys[1])
     made.hold(keys[2])
     assert made.take_held(NOW + 20) == [keys[1], keys[2]]
@@ -108,7 +136,7 @@ def test_held_pages_come_in_the_order_of_their_time() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 50), st.booleans()), max_size=60))
 def test_the_mirror_never_loses_or_doubles_a_feed(steps: list[tuple[int, int, bool]]) -> None:
-    made = Shard((), (), policy_with(POLICY, budget_per_s=1e9))
+    made = Shard((), (), NOW, policy_with(POLICY, budget_per_s=1e9))
     due: dict[str, int] = {}
     now_ms = NOW
     for number, later, remove in steps:

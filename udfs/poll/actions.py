@@ -41,5 +41,24 @@ class SetAside:
     entry: Entry | None = None
 
 
-Action = Ask | Hold | Serve | SetAside
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a poll brought, for the metrics alone.
+
+    new: items. late: of these, how many bear a time from before the poll before this one, so that they came late or
+    are dated back. delays_ms: of the others that bear a believable time, from it to now. audited_ms: of items that an
+    audit saw, from the time they came until the schedule asks. overran: items were lost between polls. pushed: a push
+    asked for the poll. useless: the feed's validators were found to be.
+    """
+
+    new: int
+    late: int = 0
+    delays_ms: tuple[int, ...] = ()
+    audited_ms: tuple[int, ...] = ()
+    overran: bool = False
+    pushed: bool = False
+    useless: bool = False
+
+
+Action = Ask | Hold | Serve | SetAside | Found
 Decision = tuple[FeedState, tuple[Action, ...]]

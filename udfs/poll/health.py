@@ -10,7 +10,8 @@ from udfs.poll.rate import jittered, within
 
 Event = Literal["success", "failure", "gone"]
 
-# (health, event) -> health. A failing feed becomes sick after `sick_after` failures in a row. No state is an end.
+# (health, event) -> health. A failing feed becomes sick after `sick_after` failures in a row. One that is gone (410)
+# is no longer asked on schedule, until it is registered again or a push asks for it.
 HEALTH: dict[tuple[Health, Event], Health] = {
     ("new", "success"): "healthy",
     ("new", "failure"): "failing",
@@ -25,7 +26,7 @@ HEALTH: dict[tuple[Health, Event], Health] = {
     ("sick", "failure"): "sick",
     ("sick", "gone"): "gone",
     ("gone", "success"): "healthy",
-    ("gone", "failure"): "gone",
+    ("gone", "failure"): "failing",
     ("gone", "gone"): "gone",
 }
 
@@ -37,12 +38,7 @@ def health_after(state: FeedState, event: Event, policy: PollPolicy) -> Health:
 
 
 def backoff_ms(state: FeedState, policy: PollPolicy) -> int:
-    """The wait after `state.failures` (>= 1) failures in a row: the tier's floor, doubled each time, up to a day.
-
-    A feed that is gone (410) is asked once a day: publishers take that back too.
-    """
+    """The wait after `state.failures` (>= 1) failures in a row: the tier's floor, doubled each time, up to a day."""
     floor = policy.floor_ms(state.source.tier)
-    if state.health == "gone":
-        return within(jittered(policy.backoff_ceiling_ms, state, policy), floor, policy.backoff_ceiling_ms)
     doubled = floor * 2 ** min(state.failures - 1, 40)
     return within(jittered(doubled, state, policy), floor, policy.backoff_ceiling_ms)

@@ -1,7 +1,8 @@
 """Which entries of a document are new, which have changed, and what is remembered of them. No clock, no I/O.
 
 An entry is known by its identity, else by its page: a site that renumbers its guids or moves to https brings nothing
-new. A known one has changed when its title or its latest instant differs from what was remembered.
+new. Where both change at every poll, most entries are those of the last document by title and date, and no news.
+A known one has changed when its title or its latest instant differs from what was remembered.
 """
 
 from __future__ import annotations
@@ -20,20 +21,32 @@ from udfs.poll.policy import PollPolicy
 class Difference:
     """A document against what was remembered. new, changed: entries in document order, without overlap.
 
-    seen: what to remember, packed. overlap: how many entries were known. stamps_restless: so many known entries have
-    a new time under an old title that their times tell nothing.
+    seen: what to remember, packed. overlap: how many entries were known. guids_restless: so many of these are known by
+    their page alone that guids tell nothing. stamps_restless: so many known entries have a new time under an old title
+    that their times tell nothing.
     """
 
     new: tuple[Entry, ...]
     changed: tuple[Entry, ...]
     seen: bytes
     overlap: int
+    guids_restless: bool
     stamps_restless: bool
 
 
-def difference(seen: bytes, entries: tuple[Entry, ...], policy: PollPolicy, *, trust_stamps: bool) -> Difference:
+def difference(
+    seen: bytes,
+    entries: tuple[Entry, ...],
+    policy: PollPolicy,
+    *,
+    trust_stamps: bool,
+    trust_titles: bool = True,
+    one_of_several: bool = False,
+) -> Difference:
     """Compare entries (with their identities set) with packed `seen`.
 
+    trust_titles: a new title is a change; not so on a front page, where every place has its own wording.
+    one_of_several: the document is one of a sitemap index's, so that what it does not list may be listed beside it.
     Changed entries beyond `rechecks_a_poll` are left for the next poll: they stay remembered as they were.
     """
     remembered = unpack_seen(seen)
@@ -42,24 +55,34 @@ def difference(seen: bytes, entries: tuple[Entry, ...], policy: PollPolicy, *, t
     shared = Counter(page_address(entry.link) for entry in entries if entry.link)
 
     known: list[tuple[Entry, SeenItem, SeenItem]] = []
-    new: list[Entry] = []
+    new: list[tuple[Entry, SeenItem]] = []
     kept: list[SeenItem] = []
+    by_page_alone = 0
     for entry in entries:
         now = _seen(entry, alone=shared[page_address(entry.link)] == 1 if entry.link else False)
-        before = by_identity.get(now.identity) or by_link.get(now.link)
+        before = by_identity.get(now.identity)
         if before is None:
-            new.append(entry)
+            before = by_link.get(now.link)
+            by_page_alone += before is not None
+        if before is None:
+            new.append((entry, now))
         else:
             known.append((entry, before, now))
         kept.append(now)
+    new, again = _met_again(new, remembered, len(entries), policy)
+    known += again
 
-    restless = sum(1 for _, before, now in known if before.stamp != now.stamp and before.title == now.title)
-    stamps_restless = trust_stamps and restless >= 3 and restless >= policy.stamps_restless_share * len(known)
+    # An item that left the document is remembered by its identity alone: what it was like is not known.
+    was = [(before, now) for _, before, now in known if before.title or before.stamp or before.link]
+    restless = sum(1 for before, now in was if before.stamp != now.stamp and before.title == now.title)
+    stamps_restless = trust_stamps and restless >= 3 and restless >= policy.restless_share * len(was)
     changed: list[Entry] = []
     late: dict[int, SeenItem] = {}
     for entry, before, now in known:
         moved = trust_stamps and not stamps_restless and before.stamp != now.stamp
-        if before.title == now.title and not moved:
+        if not (before.title or before.stamp or before.link):
+            continue
+        if not (trust_titles and before.title != now.title) and not moved:
             continue
         if len(changed) < policy.rechecks_a_poll:
             changed.append(entry)
@@ -68,14 +91,35 @@ def difference(seen: bytes, entries: tuple[Entry, ...], policy: PollPolicy, *, t
 
     kept = [late.get(item.identity, item) for item in kept]
     identities, links = {item.identity for item in kept}, {item.link for item in kept if item.link}
-    kept += [item for item in remembered if item.identity not in identities and item.link not in links]
+    beside = [item for item in remembered if item.identity not in identities and item.link not in links]
+    if one_of_several:
+        most = policy.remembered_index
+        whole = len(kept) + sum(1 for item in beside if item.link)
+    else:
+        most, whole = max(policy.remembered, len(kept)), len(kept)
     return Difference(
-        new=tuple(new),
+        new=tuple(entry for entry, _ in new),
         changed=tuple(changed),
-        seen=pack_seen(kept[: max(policy.remembered, len(entries))]),
+        seen=pack_seen((kept + beside)[:most], min(whole, most)),
         overlap=len(known),
+        guids_restless=by_page_alone >= 3 and by_page_alone >= policy.restless_share * len(known),
         stamps_restless=stamps_restless,
     )
+
+
+def _met_again(
+    new: list[tuple[Entry, SeenItem]], remembered: list[SeenItem], entries: int, policy: PollPolicy
+) -> tuple[list[tuple[Entry, SeenItem]], list[tuple[Entry, SeenItem, SeenItem]]]:
+    """Of entries with new identities and pages, those that are new, and those known by title and date.
+
+    Only where they make up most of a document: one item of the same title and date may be another.
+    """
+    looks = {(item.title, item.stamp): item for item in remembered if item.title}
+    again = [(entry, before, now) for entry, now in new if now.title and (before := looks.get((now.title, now.stamp)))]
+    if len(again) < 3 or len(again) < policy.restless_share * entries:
+        return new, []
+    found = {entry.identity for entry, _, _ in again}
+    return [each for each in new if each[0].identity not in found], again
 
 
 def _seen(entry: Entry, *, alone: bool) -> SeenItem:

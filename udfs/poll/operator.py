@@ -31,7 +31,8 @@ from state_schemas.topics import FEEDS_FETCHED, POLL_SIGNALS, SOURCES, Topic
 from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
 from udfs.feeds.reader import parse_feed
 from udfs.poll import schedule
-from udfs.poll.actions import Action, Ask, Hold, Serve, SetAside
+from udfs.poll.actions import Action, Ask, Found, Hold, Serve, SetAside
+from udfs.poll.metrics import PollMetrics
 from udfs.poll.pages import release_page
 from udfs.poll.policy import PollPolicy
 from udfs.poll.shard import Shard, held_feed, held_key
@@ -105,15 +106,11 @@ class Poll(KeyedProcessFunction):
         self._shards: dict[str, Shard] = {}
         self._objects: S3Objects | None = None
         self._priority, self._items, self._quarantine = priority_tag(), items_tag(), quarantine_tag()
-        metrics = runtime_context.get_metrics_group()
-        self._counters = (
-            {}
-            if metrics is None
-            else {
-                name: metrics.counter(f"poll_{name}")
-                for name in ("unknown_feed", "released", "lost", "answers", "pages", "quarantined")
-            }
-        )
+        group = runtime_context.get_metrics_group()
+        self._metrics = PollMetrics(group)
+        if group is not None:
+            group.gauge("feeds", lambda: sum(map(len, self._shards.values())))
+            group.gauge("waiting_for_budget", lambda: sum(shard.waiting for shard in self._shards.values()))
 
     def process_element(self, value: tuple[str, bytes], ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         shard = self._shard(value[0], ctx)
@@ -123,27 +120,29 @@ class Poll(KeyedProcessFunction):
             if tag == b"s":
                 self._on_source(shard, decode_record(Source, record), now_ms)
             elif tag == b"p":
-                self._on_signal(shard, decode_record(PollSignal, record), now_ms)
+                yield from self._on_signal(shard, decode_record(PollSignal, record), now_ms)
             else:
                 yield from self._on_result(shard, decode_record(FetchResult, record), now_ms)
         except DecodeError as error:
-            self._count("quarantined")
+            self._metrics.plain("quarantined")
             topic = _TOPICS[tag].name
             yield self._quarantine, _aside(topic, error.reason, now_ms, record, detail=error.detail)
         except OverflowError as error:
             # JSON's integers have no end, those of keyed state have 64 bits; a row is packed before it is kept.
-            self._count("quarantined")
+            self._metrics.plain("quarantined")
             yield self._quarantine, _aside(_TOPICS[tag].name, "number_out_of_range", now_ms, record, detail=str(error))
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
         shard = self._shard(ctx.get_current_key(), ctx)
         now_ms = ctx.timer_service().current_processing_time()
+        for state in shard.after_clock_jump(now_ms):
+            self._put(shard, state)
         for state in shard.take_due(now_ms):
             if not state.answered:
-                self._count("lost")
+                self._metrics.count("lost", state)
             released, ask = schedule.release(state, now_ms, self._policy)
             self._put(shard, released)
-            self._count("released")
+            self._metrics.count("polls", state)
             yield self._emit(ask, state, now_ms)
         for key in shard.take_held(now_ms):
             state_or_none = shard.get(held_feed(key))
@@ -160,7 +159,8 @@ class Poll(KeyedProcessFunction):
         """The shard in memory; after open() rebuilt from state, and its timer set."""
         shard = self._shards.get(key)
         if shard is None:
-            shard = Shard(self._rows.items(), self._held.keys(), self._policy)
+            now_ms = ctx.timer_service().current_processing_time()
+            shard = Shard(self._rows.items(), self._held.keys(), now_ms, self._policy)
             self._shards[key] = shard
             self._arm(ctx)
         return shard
@@ -180,19 +180,22 @@ class Poll(KeyedProcessFunction):
         elif shard.remove(source.feed_id):
             self._rows.remove(source.feed_id)
 
-    def _on_signal(self, shard: Shard, signal: PollSignal, now_ms: int) -> None:
+    def _on_signal(self, shard: Shard, signal: PollSignal, now_ms: int) -> Iterator[Any]:
         state = shard.get(signal.feed_id)
         if state is None:
-            self._count("unknown_feed")
+            self._metrics.plain("unknown_feed")
             return
-        self._put(shard, schedule.after_signal(state, signal, now_ms, self._policy))
+        after, actions = schedule.after_signal(state, signal, now_ms, self._policy)
+        if after is not state:
+            self._put(shard, after)
+        for action in actions:
+            yield self._emit(action, after, now_ms)
 
     def _on_result(self, shard: Shard, result: FetchResult, now_ms: int) -> Iterator[Any]:
         state = shard.get(result.feed_id)
         if state is None:
-            self._count("unknown_feed")
+            self._metrics.plain("unknown_feed")
             return
-        self._count("answers")
         document: ParsedFeed | FeedError | None = None
         body = b""
         digest = 0
@@ -205,8 +208,14 @@ class Poll(KeyedProcessFunction):
             except FeedError as error:
                 document = error
         after, actions = schedule.after_result(state, result, document, now_ms, self._policy, body=digest)
-        self._put(shard, after)
+        if after is not state:
+            self._put(shard, after)
+        if result.kind == "feed":
+            found = next((action for action in actions if isinstance(action, Found)), None)
+            self._metrics.answered(result, after, found)
         for action in actions:
+            if isinstance(action, Found):
+                continue
             if isinstance(action, Hold):
                 key = held_key(action.due_ms, result.feed_id, action.request.request_id)
                 self._held.put(key, encode_record(action.request))
@@ -247,13 +256,13 @@ class Poll(KeyedProcessFunction):
         """What an action becomes on its way out."""
         if isinstance(action, Ask):
             if action.request.kind == "page":
-                self._count("pages")
+                self._metrics.count("pages", state)
             row = to_row(action.request.host, encode_record(action.request))
             return (self._priority, row) if action.priority else row
         if isinstance(action, Serve):
             return self._items, to_row(hash64_hex(action.item.url), encode_record(action.item))
         assert isinstance(action, SetAside)
-        self._count("quarantined")
+        self._metrics.plain("quarantined")
         record = body if action.entry is None else encode_record(action.entry)
         return self._quarantine, _aside(
             FEEDS_FETCHED.name,
@@ -265,11 +274,6 @@ class Poll(KeyedProcessFunction):
             publisher=state.source.origin.publisher,
         )
 
-    def _count(self, name: str) -> None:
-        counter = self._counters.get(name)
-        if counter is not None:
-            counter.inc()
-
 
 def read_document(body: bytes, result: FetchResult, state: FeedState, policy: ReaderPolicy) -> ParsedFeed:
     """The document of an answer. Raises FeedError, for a fault of our own reader too: one feed's document must not
@@ -280,6 +284,7 @@ def read_document(body: bytes, result: FetchResult, state: FeedState, policy: Re
             body,
             result.final_url or result.url,
             content_type,
+            kind="front" if state.source.kind == "front" else "feed",
             by_guid=not state.guids_useless,
             policy=policy,
         )

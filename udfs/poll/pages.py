@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from state_schemas.fetching import Entry, FetchRequest, RawItem
+from state_schemas.ids import hash64_hex
 from state_schemas.polling import FeedState
 from udfs.poll.actions import Ask, Decision, Hold, Serve
 from udfs.poll.policy import PollPolicy
@@ -25,11 +26,19 @@ def host_of(url: str) -> str:
 
 def is_priority(state: FeedState, now_ms: int) -> bool:
     """Whether its requests go before all others: it was pushed, or is part of a burst."""
-    return now_ms < state.burst_until_ms or state.signalled_ms > state.released_ms
+    return now_ms < state.burst_until_ms or is_pushed(state)
 
 
-def ask_page(state: FeedState, entry: Entry, language: str, now_ms: int) -> Ask:
-    """Ask for an entry's page; it carries the entry, in the feed's language where it names none."""
+def is_pushed(state: FeedState) -> bool:
+    """Whether a push came since it was last asked."""
+    return state.signalled_ms > state.released_ms
+
+
+def ask_page(state: FeedState, entry: Entry, language: str, now_ms: int, *, recheck: bool) -> Ask:
+    """Ask for an entry's page; it carries the entry, in the feed's language where it names none.
+
+    recheck: the page was asked for before, and need only come again if it changed.
+    """
     if not entry.language and language:
         entry = replace(entry, language=language)
     request = FetchRequest(
@@ -42,8 +51,47 @@ def ask_page(state: FeedState, entry: Entry, language: str, now_ms: int) -> Ask:
         requested_ms=now_ms,
         entry=entry,
         found_ms=now_ms,
+        recheck=recheck,
     )
     return Ask(request, state.urgent or now_ms < state.burst_until_ms)
+
+
+def ask_again(state: FeedState, links: tuple[str, ...], now_ms: int, policy: PollPolicy) -> tuple[Ask, ...]:
+    """Ask for pages by their addresses alone, to see whether they changed or are gone; each once, the first of many."""
+    asks: list[Ask] = []
+    for link in dict.fromkeys(links):
+        host = host_of(link)
+        if not host or len(asks) == policy.recheck_links:
+            continue
+        request = FetchRequest(
+            request_id=f"{state.source.feed_id}-{hash64_hex(link)}-{now_ms}",
+            kind="page",
+            url=link,
+            host=host,
+            feed_id=state.source.feed_id,
+            origin=state.source.origin,
+            requested_ms=now_ms,
+            found_ms=now_ms,
+            recheck=True,
+        )
+        asks.append(Ask(request))
+    return tuple(asks)
+
+
+def retract(state: FeedState, link: str, now_ms: int) -> Serve:
+    """Tell parsing that the publisher withdrew a page."""
+    return Serve(
+        RawItem(
+            kind="retraction",
+            url=link,
+            origin=state.source.origin,
+            found_ms=now_ms,
+            fetched_ms=now_ms,
+            feed_id=state.source.feed_id,
+            request_id=f"{state.source.feed_id}-{hash64_hex(link)}-{now_ms}",
+            reason="deleted_entry",
+        )
+    )
 
 
 def hold_page(state: FeedState, request: FetchRequest, not_before_ms: int, now_ms: int, policy: PollPolicy) -> Decision:

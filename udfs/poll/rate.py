@@ -1,7 +1,7 @@
-"""How many new items an hour a feed brings, and from that the interval until its next poll. No clock, no I/O.
+"""How many new items a feed brings, and from that the interval until its next poll. No clock, no I/O.
 
-Counts and observed hours decay alike, with one half-life, and are shrunk to a prior of the tier: a feed hardly known
-is polled as its kind is. (The 168 counts by hour of the week of the row are not used yet.)
+The overall rate is a decayed count over decayed hours, shrunk to a prior of the tier: a feed hardly known is polled as
+its kind is. rhythm.py spreads it over the hours of the week.
 """
 
 from __future__ import annotations
@@ -13,64 +13,98 @@ from msgspec.structs import replace
 
 from state_schemas.polling import FeedState
 from udfs.poll.policy import HOUR_MS, PollPolicy
+from udfs.poll.rhythm import Rhythm, counted, kept_a_week
+
+_WEEK_MS = 168 * HOUR_MS
 
 
-def observed(state: FeedState, new_items: int, now_ms: int, policy: PollPolicy) -> FeedState:
-    """The row after `new_items` (>= 0) were counted over the time since it was last observed."""
-    hours = max(0, now_ms - state.rated_ms) / HOUR_MS
+def observed(state: FeedState, items_ms: Iterable[int | None], now_ms: int, policy: PollPolicy) -> FeedState:
+    """The row after the time since it was last observed, in which new items came, each at the instant it gives itself
+    (ms UTC, None where unknown). An instant outside that time is not believed: then it came now. Whole weeks without
+    a look are no observation."""
+    since = min(state.rated_ms or now_ms, now_ms)
+    unwatched = (now_ms - since) // _WEEK_MS * _WEEK_MS
+    since += unwatched
+    came = [at if at is not None and since <= at <= now_ms else now_ms for at in items_ms]
+    hours = (now_ms - since) / HOUR_MS
     kept = 0.5 ** (hours / policy.rate_half_life_h)
     # The integral of the decay over the observed time: the hours of today's weight.
     weighed = policy.rate_half_life_h / math.log(2) * (1 - kept)
     return replace(
         state,
-        count=state.count * kept + new_items,
+        count=state.count * kept + len(came),
         exposure_h=state.exposure_h * kept + weighed,
-        rated_ms=max(now_ms, state.rated_ms),
-        last_new_ms=now_ms if new_items else state.last_new_ms,
+        hourly=counted(state.hourly, since, now_ms, came, kept_a_week(policy.rhythm_half_life_weeks)),
+        since_ms=state.since_ms + unwatched if state.since_ms else since,
+        rated_ms=now_ms,
+        last_new_ms=now_ms if came else state.last_new_ms,
     )
 
 
 def first_observed(state: FeedState, stamps_ms: Iterable[int | None], now_ms: int, policy: PollPolicy) -> FeedState:
-    """The row after its first document, whose own dates (ms UTC or None) are all there is to go by."""
-    week = 7 * 24 * HOUR_MS
-    dated = sorted(at for at in stamps_ms if at is not None and now_ms - week <= at <= now_ms)
+    """The row after its first document, whose own dates (ms UTC or None) are all there is to go by: it lists what came
+    since the oldest of them, or since a week ago."""
+    stamps = sorted(at for at in stamps_ms if at is not None and at <= now_ms)
+    dated = [at for at in stamps if at >= now_ms - _WEEK_MS]
     if len(dated) < 2:
-        return replace(state, rated_ms=now_ms)
-    hours = max((now_ms - dated[0]) / HOUR_MS, 0.25)
+        return replace(state, rated_ms=now_ms, since_ms=now_ms)
+    since = dated[0] if len(dated) == len(stamps) else now_ms - _WEEK_MS
+    hours = max((now_ms - since) / HOUR_MS, 0.25)
     weight = min(1.0, policy.first_document_h / hours)
+    # Dates that lie close together may be the document's own, and say nothing of a rhythm.
+    spread = dated[-1] - dated[0] >= policy.rhythm_spread_ms
+    kept = kept_a_week(policy.rhythm_half_life_weeks)
     return replace(
         state,
         count=len(dated) * weight,
         exposure_h=hours * weight,
+        hourly=counted(b"", since, now_ms, dated, kept) if spread else b"",
+        since_ms=since if spread else now_ms,
         rated_ms=now_ms,
         last_new_ms=dated[-1],
     )
 
 
 def items_per_hour(state: FeedState, policy: PollPolicy) -> float:
-    """The expected rate, above 0."""
+    """The overall rate expected, above 0."""
     prior = policy.prior_authoritative if state.source.tier == "authoritative" else policy.prior_tail
     return (state.count + prior * policy.prior_h) / (state.exposure_h + policy.prior_h)
 
 
-def interval_ms(state: FeedState, now_ms: int, policy: PollPolicy) -> int:
-    """Half the expected gap, sooner after a new item, within floor and ceiling; jitter included.
+def rhythm(state: FeedState, policy: PollPolicy) -> Rhythm:
+    """The rates by hour of the week. Raises ValueError on a rate that is not above 0: our bug, no feed can cause it."""
+    overall = items_per_hour(state, policy)
+    if not overall > 0:
+        raise ValueError(f"{state.source.feed_id}: a rate of {overall} items an hour")
+    return Rhythm(
+        state.hourly,
+        state.since_ms or state.rated_ms,
+        state.rated_ms,
+        overall,
+        day_h=policy.rhythm_day_h,
+        week_h=policy.rhythm_week_h,
+        kept=kept_a_week(policy.rhythm_half_life_weeks),
+    )
 
-    Raises ValueError on a rate that is not above 0: our bug, no feed can cause it.
+
+def interval_ms(state: FeedState, now_ms: int, policy: PollPolicy, *, hint_ms: int = 0) -> int:
+    """Half the expected gap until the next item, sooner after a new one, within floor and ceiling; jitter included.
+
+    hint_ms: for how long the publisher says that nothing changes; 0 where it does not. It lengthens the interval, up
+    to a few floors. Raises ValueError as `rhythm` does.
     """
     floor, ceiling = policy.floor_ms(state.source.tier), policy.ceiling_ms
     if now_ms < state.burst_until_ms:
         return floor
-    rate = items_per_hour(state, policy)
-    if not rate > 0:
-        raise ValueError(f"{state.source.feed_id}: a rate of {rate} items an hour")
-    wait = min(policy.gap_share * HOUR_MS / rate, ceiling)
-    if state.last_new_ms:
-        age = max(0, now_ms - state.last_new_ms)
-        wait *= 1 - (1 - policy.soon_share) * math.exp(-age / policy.soon_ms)
     if now_ms < state.lease_until_ms:
         # Pushes bring the news; the poll only finds what a hub forgot.
         return max(floor, policy.leased_ms)
+    gap_h = rhythm(state, policy).expected_gap_h(now_ms, ceiling / HOUR_MS / policy.gap_share)
+    wait = policy.gap_share * gap_h * HOUR_MS
+    if state.last_new_ms:
+        age = max(0, now_ms - state.last_new_ms)
+        wait *= 1 - (1 - policy.soon_share) * math.exp(-age / policy.soon_ms)
+    wait = max(wait, min(hint_ms, policy.hint_floors * floor))
     return within(jittered(wait, state, policy), floor, ceiling)
 
 

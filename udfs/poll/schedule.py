@@ -2,28 +2,29 @@
 
 Each function takes a feed's row, what happened, the time and the policy, and gives the next row and the actions
 (actions.py). No clock, no I/O, no chance, no Flink; jitter comes from the feed's id. Reading order: after_source,
-release, after_result with its parts, after_signal; then items.py (what is new), rate.py (the interval), health.py
-(back-off), validators.py, pages.py.
+release, after_result with its parts, after_signal, after_clock_jump; then news.py (what a document brings), items.py
+(what of it is new), rate.py and rhythm.py (the interval), health.py (back-off), validators.py, pages.py, audit.py.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from hashlib import blake2b
 
 from msgspec.structs import replace
 
 from state_schemas.fetching import FetchRequest, FetchResult
-from state_schemas.polling import FeedState
+from state_schemas.polling import NEVER_MS, FeedState
 from state_schemas.sources import PollSignal, Source
 from udfs.feeds.document import FeedError, ParsedFeed
-from udfs.feeds.identity import page_address
-from udfs.poll.actions import Action, Ask, Decision, SetAside
+from udfs.poll.actions import Action, Ask, Decision, Found, SetAside
+from udfs.poll.audit import audited, is_audited
 from udfs.poll.health import Event, backoff_ms, health_after
-from udfs.poll.items import difference
-from udfs.poll.pages import ask_page, hold_page, host_of, is_priority
+from udfs.poll.news import ask_children, is_child_of, take_child, take_items
+from udfs.poll.pages import ask_again, hold_page, host_of, is_priority, is_pushed
 from udfs.poll.policy import PollPolicy
-from udfs.poll.rate import first_observed, interval_ms, observed, within
+from udfs.poll.rate import interval_ms, observed
 from udfs.poll.validators import moved, validated
 
 # ---------------------------------------------------------------- sources
@@ -32,7 +33,8 @@ from udfs.poll.validators import moved, validated
 def after_source(state: FeedState | None, source: Source, now_ms: int) -> FeedState | None:
     """The row after a feed was registered, registered again, or removed (None: no row).
 
-    A new feed is due at once. A known one keeps its memory; registering a failing one again has it asked at once.
+    A new feed is due at once. A known one keeps its memory; registering one again that fails or has ended has it asked
+    at once.
     """
     if source.removed:
         return None
@@ -55,7 +57,7 @@ def feed_request_id(state: FeedState) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a due feed stands when the budget does not reach. rank: 0 pushed or in a burst, 1 authoritative, 2 tail."""
+    """Where a due feed stands when the budget does not reach. rank: 0 pushed, 1 in a burst, 2 authoritative, 3 tail."""
 
     rank: int
     due_ms: int
@@ -68,9 +70,13 @@ class Standing:
 
 def standing(state: FeedState, now_ms: int) -> Standing:
     """The standing of a row that is due."""
-    tier = 1 if state.source.tier == "authoritative" else 2
-    waited = max(1, state.next_poll_ms - state.released_ms)
-    return Standing(0 if is_priority(state, now_ms) else tier, state.next_poll_ms, waited)
+    if is_pushed(state):
+        rank = 0
+    elif now_ms < state.burst_until_ms:
+        rank = 1
+    else:
+        rank = 2 if state.source.tier == "authoritative" else 3
+    return Standing(rank, state.next_poll_ms, max(1, state.next_poll_ms - state.released_ms))
 
 
 def release(state: FeedState, now_ms: int, policy: PollPolicy) -> tuple[FeedState, Ask]:
@@ -85,10 +91,13 @@ def release(state: FeedState, now_ms: int, policy: PollPolicy) -> tuple[FeedStat
         polls=state.polls + 1,
         answered=False,
         urgent=priority,
+        pushed=is_pushed(state),
         released_ms=now_ms,
         next_poll_ms=now_ms + policy.lost_ms,
     )
     floor_ms = policy.push_floor_ms if priority else policy.floor_ms(state.source.tier)
+    if is_audited(state.source, policy):
+        floor_ms = min(floor_ms, policy.audit_ms)
     conditional = not state.validators_useless and state.unmodified < policy.unmodified_run
     url = state.address or state.source.url
     request = FetchRequest(
@@ -126,18 +135,19 @@ def after_result(
     """What an answer changes: schedule, validators, rate, health; and the pages of its new and changed entries.
 
     document: what was read from a fetched body; None for other outcomes, and for a body equal to the last (whose hash
-    is `body`). An answer to another request than the last (a replay, or one given up as lost) only adds its items.
-    A deferred page is held: see hold_page.
+    is `body`). An answer to another request than the last (a replay, or one given up as lost) only adds its items, as
+    that of a sitemap index's child does. A deferred page is held: see hold_page.
     """
     if result.kind == "page":
         if result.request is None:
             return state, ()
         return hold_page(state, result.request, result.not_before_ms, now_ms, policy)
-    expected = not state.answered and result.request_id == feed_request_id(state)
-    if not expected:
+    if is_child_of(state, result):
+        return take_child(state, document, now_ms, policy)
+    if state.answered or result.request_id != feed_request_id(state):
         if isinstance(document, ParsedFeed):
-            state, actions, _ = _take_items(state, document, now_ms, policy, count=False)
-            return state, actions
+            taken = take_items(state, document, now_ms, policy, count=False)
+            return taken.state, taken.actions
         return state, ()
 
     state = replace(state, answered=True)
@@ -148,9 +158,9 @@ def after_result(
         case "fetched":
             return _fetched(state, result, document, now_ms, policy, body)
         case "not_modified":
-            state = replace(state, unmodified=state.unmodified + 1, useless=0)
-            state = _succeeded(observed(state, 0, now_ms, policy), now_ms, policy, reason="")
-            return _due(state, interval_ms(state, now_ms, policy), now_ms, policy), ()
+            state = replace(observed(state, (), now_ms, policy), unmodified=state.unmodified + 1, useless=0)
+            state = _succeeded(state, now_ms, policy, reason="")
+            return _scheduled(state, result, Found(0, pushed=state.pushed), None, now_ms, policy)
         case "deferred":
             wait = min(result.not_before_ms, now_ms + policy.retry_after_ceiling_ms) - now_ms
             return _due(state, max(wait, policy.floor_ms(state.source.tier)), now_ms, policy), ()
@@ -175,32 +185,34 @@ def _fetched(
         aside = SetAside(document.reason, state.source.feed_id, document.detail)
         return _failed(state, "failure", document.reason, now_ms, policy), (aside,)
     before = state
-    odd: list[Action] = []
+    actions: list[Action] = []
+    found, wait, changes = Found(0, pushed=state.pushed), None, 0
     if document is None:
-        actions: tuple[Action, ...] = ()
-        wait = None
-        state = observed(state, 0, now_ms, policy)
-        news, reason = 0, "" if before.failures else before.reason
+        state = observed(state, (), now_ms, policy)
+        reason = "" if before.failures else before.reason
     else:
-        state, actions, wait = _take_items(state, document, now_ms, policy, count=True)
-        news = len(actions)
+        taken = take_items(state, document, now_ms, policy, count=True)
+        state, found, wait, changes = taken.state, taken.found, taken.wait_ms, taken.changes
+        state = replace(state, hub=document.hub, topic=document.topic, ttl_ms=document.ttl_ms or 0)
         reason = _oddity(document)
-        state = replace(state, hub=document.hub, topic=document.topic)
-        if reason in ("sitemap_index", "too_many_entries") and reason != before.reason:
-            odd.append(SetAside(reason, state.source.feed_id, _oddity_detail(document)))
+        if reason == "too_many_entries" and reason != before.reason:
+            detail = f"{document.dropped} entries beyond {len(document.entries)}"
+            actions.append(SetAside(reason, state.source.feed_id, detail))
+        actions += taken.actions
+        if document.children:
+            state, children = ask_children(state, document.children, feed_request_id(state), now_ms, policy)
+            actions += children
     if document is None or document.whole:
-        state = validated(state, result, news, policy)
+        state = validated(state, result, changes, policy)
         state = replace(state, body_hash=body or state.body_hash)
+    found = dataclasses.replace(found, useless=state.validators_useless and not before.validators_useless)
     state = _succeeded(moved(state, result, now_ms, policy), now_ms, policy, reason=reason)
-    state = replace(state, unmodified=0)
-    usual = interval_ms(state, now_ms, policy)
-    return _due(state, usual if wait is None else min(usual, wait), now_ms, policy), (*odd, *actions)
+    state, scheduled = _scheduled(replace(state, unmodified=0), result, found, wait, now_ms, policy)
+    return state, (*actions, *scheduled)
 
 
 def _oddity(document: ParsedFeed) -> str:
     """What an operator may want to know of a document that was read; empty for nothing."""
-    if document.children:
-        return "sitemap_index"
     if not document.whole:
         return "feed_cut_short"
     if document.dropped:
@@ -208,82 +220,44 @@ def _oddity(document: ParsedFeed) -> str:
     return "feed_malformed" if document.malformed else ""
 
 
-def _oddity_detail(document: ParsedFeed) -> str:
-    if document.children:
-        return f"{len(document.children)} sitemaps, such as {document.children[0].url}"
-    return f"{document.dropped} entries beyond {len(document.entries)}"
-
-
-def _take_items(
-    state: FeedState, document: ParsedFeed, now_ms: int, policy: PollPolicy, *, count: bool
-) -> tuple[FeedState, tuple[Action, ...], int | None]:
-    """Ask for the pages of new and changed entries, and remember them. count: they count into the rate.
-
-    The third value is the interval that follows from an overrun (no item of the last document is in this one, so some
-    were never seen), or None.
-    """
-    first = not state.seen and not state.document_items
-    found = difference(state.seen, document.entries, policy, trust_stamps=not state.stamps_useless)
-    actions: list[Action] = []
-    asked: set[str] = set()
-    changed = {entry.identity for entry in found.changed}
-    new = {entry.identity for entry in found.new}
-    for entry in document.entries:
-        if entry.identity not in new and entry.identity not in changed:
-            continue
-        if not entry.link:
-            # A known one that changed was set aside when it was new.
-            if entry.identity in new:
-                actions.append(SetAside("entry_without_link", state.source.feed_id, entry.title, entry))
-            continue
-        page = page_address(entry.link)
-        if page not in asked:
-            asked.add(page)
-            actions.append(ask_page(state, entry, document.language, now_ms))
-    overrun = count and not first and found.overlap == 0 and len(document.entries) > 1 and state.document_items > 1
-    wait = _overrun_wait(state, document, now_ms, policy) if overrun else None
-    if count:
-        if first:
-            stamps = [entry.published_ms or entry.updated_ms for entry in document.entries]
-            state = first_observed(state, stamps, now_ms, policy)
-        else:
-            state = observed(state, len(found.new), now_ms, policy)
-    state = replace(
-        state,
-        seen=found.seen,
-        document_items=len(document.entries) or state.document_items,
-        overruns=state.overruns + overrun,
-        guids_useless=state.guids_useless or document.guids_repeat,
-        stamps_useless=state.stamps_useless or found.stamps_restless,
-    )
-    return state, tuple(actions), wait
-
-
-def _overrun_wait(state: FeedState, document: ParsedFeed, now_ms: int, policy: PollPolicy) -> int:
-    """A fraction of the time that a document's items last: of the span of their own dates, or since the last poll."""
-    spans = [now_ms - (state.last_success_ms or state.rated_ms)]
-    dated = sorted(at for entry in document.entries if (at := entry.published_ms) is not None and at <= now_ms)
-    if len(dated) == len(document.entries) and dated[-1] > dated[0]:
-        spans.append(dated[-1] - dated[0])
-    return within(policy.overrun_share * min(spans), policy.floor_ms(state.source.tier), policy.ceiling_ms)
-
-
 def _succeeded(state: FeedState, now_ms: int, policy: PollPolicy, *, reason: str) -> FeedState:
-    state = replace(state, failures=0, last_success_ms=now_ms, reason=reason)
-    return replace(state, health=health_after(state, "success", policy))
+    health = health_after(state, "success", policy)
+    return replace(state, failures=0, last_success_ms=now_ms, reason=reason, health=health)
+
+
+def _scheduled(
+    state: FeedState, result: FetchResult, found: Found, wait_ms: int | None, now_ms: int, policy: PollPolicy
+) -> Decision:
+    """Due after the interval that its rate and the publisher's hints give, or after `wait_ms` if that is sooner. An
+    audited feed is asked at once again; its schedule is only kept."""
+    hint = max(result.max_age_ms or 0, state.ttl_ms)
+    wait = interval_ms(state, now_ms, policy, hint_ms=hint)
+    if wait_ms is not None:
+        wait = min(wait, wait_ms)
+    if is_audited(state.source, policy):
+        if state.pushed or not state.audit_due_ms:
+            state = replace(state, audit_due_ms=now_ms)
+        state, delays = audited(state, found.new, now_ms, policy)
+        found = dataclasses.replace(found, delays_ms=(), audited_ms=delays)
+        if now_ms >= state.audit_due_ms:
+            state = replace(state, audit_due_ms=now_ms + wait)
+        wait = min(wait, policy.audit_ms)
+    return _due(state, wait, now_ms, policy), (found,)
 
 
 def _failed(state: FeedState, event: Event, reason: str, now_ms: int, policy: PollPolicy) -> FeedState:
-    """Back off."""
+    """Back off; or end, when the publisher says that the feed is gone for good."""
     state = replace(state, failures=state.failures + 1, reason=reason)
     state = replace(state, health=health_after(state, event, policy))
+    if state.health == "gone":
+        return replace(state, next_poll_ms=NEVER_MS)
     return _due(state, backoff_ms(state, policy), now_ms, policy)
 
 
 def _due(state: FeedState, wait_ms: int, now_ms: int, policy: PollPolicy) -> FeedState:
     """Due after `wait_ms`; sooner for a push that came while the request was out; never before a Retry-After."""
     due = now_ms + wait_ms
-    if state.signalled_ms > state.released_ms:
+    if is_pushed(state):
         due = min(due, max(now_ms, state.released_ms + policy.push_floor_ms))
     return replace(state, next_poll_ms=max(due, state.not_before_ms))
 
@@ -291,19 +265,55 @@ def _due(state: FeedState, wait_ms: int, now_ms: int, policy: PollPolicy) -> Fee
 # ---------------------------------------------------------------- signals
 
 
-def after_signal(state: FeedState, signal: PollSignal, now_ms: int, policy: PollPolicy) -> FeedState:
-    """The row after a wish to poll sooner. Pushes obey their own floor and Retry-After; their links are not used."""
+def after_signal(state: FeedState, signal: PollSignal, now_ms: int, policy: PollPolicy) -> Decision:
+    """What a wish of another stage changes. Pushes obey their own floor and Retry-After; their links are not used.
+
+    A re-check asks for pages again and leaves the feed's schedule alone.
+    """
+    if signal.signal == "recheck":
+        return state, ask_again(state, signal.links, now_ms, policy)
     if signal.signal == "lease":
         until = min(signal.until_ms, now_ms + policy.lease_ceiling_ms)
-        return replace(state, lease_until_ms=max(0, until))
+        return replace(state, lease_until_ms=max(0, until)), ()
     if signal.signal == "burst":
         until = min(signal.until_ms or now_ms + policy.burst_ms, now_ms + policy.burst_ms)
         state = replace(state, burst_until_ms=max(until, state.burst_until_ms))
         soonest = state.released_ms + policy.floor_ms(state.source.tier)
+        if state.health == "gone":
+            return state, ()
     else:
         state = replace(state, signalled_ms=max(now_ms, state.released_ms + 1))
         soonest = state.released_ms + policy.push_floor_ms
     if not state.answered:
-        return state  # its answer is on the way and looks at the signal
+        return state, ()  # its answer is on the way and looks at the signal
     due = max(now_ms, soonest, state.not_before_ms)
-    return replace(state, next_poll_ms=min(state.next_poll_ms, due))
+    return replace(state, next_poll_ms=min(state.next_poll_ms, due)), ()
+
+
+# ---------------------------------------------------------------- the clock
+
+
+def after_clock_jump(state: FeedState, now_ms: int, policy: PollPolicy) -> FeedState:
+    """The row when the clock is found to be behind what it was: nothing of it lies further ahead than it may.
+
+    A clock that leapt forward and back would else leave feeds waiting for days that are years away.
+    """
+    ended = state.next_poll_ms == NEVER_MS
+    held = state.not_before_ms if state.not_before_ms <= now_ms + policy.retry_after_ceiling_ms else 0
+    return replace(
+        state,
+        next_poll_ms=NEVER_MS if ended else max(held, min(state.next_poll_ms, now_ms + policy.ceiling_ms)),
+        released_ms=min(state.released_ms, now_ms),
+        not_before_ms=held,
+        rated_ms=min(state.rated_ms, now_ms),
+        since_ms=min(state.since_ms, now_ms),
+        last_new_ms=min(state.last_new_ms, now_ms),
+        last_success_ms=min(state.last_success_ms, now_ms),
+        moved_since_ms=min(state.moved_since_ms, now_ms),
+        signalled_ms=min(state.signalled_ms, now_ms),
+        lease_until_ms=min(state.lease_until_ms, now_ms + policy.lease_ceiling_ms),
+        burst_until_ms=min(state.burst_until_ms, now_ms + policy.burst_ms),
+        children_ms=min(state.children_ms, now_ms),
+        audit_due_ms=min(state.audit_due_ms, now_ms + policy.ceiling_ms),
+        audit_found=b"",
+    )

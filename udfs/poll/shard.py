@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from state_schemas.codec import dump_state, load_state
 from state_schemas.polling import FeedState
 from udfs.poll.policy import PollPolicy
-from udfs.poll.schedule import Standing, standing
+from udfs.poll.schedule import Standing, after_clock_jump, standing
 
 
 class Shard:
     """Rows stay packed: 200,000 of them unpacked would take gigabytes."""
 
-    def __init__(self, rows: Iterable[tuple[str, bytes]], held: Iterable[str], policy: PollPolicy) -> None:
+    def __init__(self, rows: Iterable[tuple[str, bytes]], held: Iterable[str], now_ms: int, policy: PollPolicy) -> None:
         """rows: feed id and packed row. held: keys of held pages, which begin with their due time."""
         self._policy = policy
         self._rows: dict[str, bytes] = {}
@@ -28,9 +28,12 @@ class Shard:
         heapq.heapify(self._held)
         self._saved = self._most_saved()
         self._spent_until_ms = 0
+        self._latest_ms = now_ms
         for feed_id, packed in rows:
             state = load_state(FeedState, packed)
             assert state is not None
+            if state.released_ms > now_ms + policy.clock_jump_ms:
+                self._latest_ms = state.released_ms  # the clock jumped back while nothing ran
             self._keep(feed_id, state, packed)
 
     def __len__(self) -> int:
@@ -58,6 +61,22 @@ class Shard:
         self._due_ms.pop(feed_id, None)
         self._waiting.pop(feed_id, None)
         return self._rows.pop(feed_id, None) is not None
+
+    def after_clock_jump(self, now_ms: int) -> list[FeedState]:
+        """Whether the clock fell behind what it was: the rows as they must then be, for the caller to put back."""
+        latest, self._latest_ms = self._latest_ms, now_ms
+        if now_ms >= latest - self._policy.clock_jump_ms:
+            self._latest_ms = max(now_ms, latest)
+            return []
+        self._spent_until_ms = now_ms
+        rows = []
+        for feed_id in self._rows:
+            state = self.get(feed_id)
+            assert state is not None
+            steadied = after_clock_jump(state, now_ms, self._policy)
+            if steadied != state:
+                rows.append(steadied)
+        return rows
 
     def take_due(self, now_ms: int) -> list[FeedState]:
         """The rows to release now: all that are due, or as many as the budget allows, by standing.

@@ -1,0 +1,211 @@
+"""What a document brings: pages to ask for, what to remember, what to count, and whether something was missed.
+
+No clock, no I/O. A sitemap index has no items itself; its children are asked for in its name, and theirs are its items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from state_schemas.fetching import Entry, FetchRequest, FetchResult
+from state_schemas.ids import hash64, hash64_hex
+from state_schemas.polling import FeedState, unpack_seen
+from udfs.feeds.document import Child, Deletion, FeedError, ParsedFeed
+from udfs.feeds.identity import page_address
+from udfs.poll.actions import Action, Ask, Decision, Found, SetAside
+from udfs.poll.items import difference
+from udfs.poll.pages import ask_page, host_of, retract
+from udfs.poll.policy import HOUR_MS, PollPolicy
+from udfs.poll.rate import first_observed, observed, within
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """state: the next row. changes: new and changed items. wait_ms: the interval that follows from an overrun (no item
+    of the last document is in this one, so that some were never seen), or None."""
+
+    state: FeedState
+    actions: tuple[Action, ...]
+    found: Found
+    changes: int = 0
+    wait_ms: int | None = None
+
+
+def take_items(
+    state: FeedState, document: ParsedFeed, now_ms: int, policy: PollPolicy, *, count: bool, child: bool = False
+) -> Taken:
+    """Ask for the pages of new and changed entries, and remember them. count: they count into the rate.
+
+    child: the document is one of a sitemap index's.
+    """
+    first = not state.seen and not state.document_items
+    found = difference(
+        state.seen,
+        document.entries,
+        policy,
+        trust_stamps=not state.stamps_useless,
+        trust_titles=document.format != "front",
+        one_of_several=child,
+    )
+    actions = _ask_pages(state, document, found.new, found.changed, now_ms)
+    actions += _retractions(state, document.deleted, now_ms)
+    new = len(found.new)
+    overran = (
+        count
+        and not first
+        and not child
+        and found.overlap == 0
+        and len(document.entries) > 1
+        and state.document_items > 1
+    )
+    wait = _overrun_wait(state, document, now_ms, policy) if overran else None
+    told = Found(0)
+    if count:
+        stamps = [entry.published_ms or entry.updated_ms for entry in found.new]
+        if first and not child:
+            stamps = [entry.published_ms or entry.updated_ms for entry in document.entries]
+            state = first_observed(state, stamps, now_ms, policy)
+        elif child:
+            # The first look at a sitemap shows days of news; only what is of this hour tells of a rate.
+            recent = [at for at in stamps if at is not None and now_ms - HOUR_MS <= at <= now_ms]
+            state = observed(state, recent, now_ms, policy)
+            told = Found(len(recent))
+        else:
+            late, delays = _delays(state, found.new, now_ms, policy)
+            told = Found(new, late=late, delays_ms=delays, overran=overran, pushed=state.pushed)
+            state = observed(state, stamps, now_ms, policy)
+    state = replace(
+        state,
+        seen=found.seen,
+        document_items=len(document.entries) or state.document_items,
+        overruns=state.overruns + overran,
+        guids_useless=state.guids_useless or document.guids_repeat or found.guids_restless,
+        stamps_useless=state.stamps_useless or found.stamps_restless,
+    )
+    return Taken(state, tuple(actions), told, new + len(found.changed), wait)
+
+
+def _ask_pages(
+    state: FeedState, document: ParsedFeed, new: tuple[Entry, ...], changed: tuple[Entry, ...], now_ms: int
+) -> list[Action]:
+    """A request for each page, once, in document order."""
+    actions: list[Action] = []
+    asked: set[str] = set()
+    known = {entry.identity for entry in changed}
+    wanted = known | {entry.identity for entry in new}
+    for entry in document.entries if wanted else ():
+        if entry.identity not in wanted:
+            continue
+        recheck = entry.identity in known
+        if not entry.link:
+            # A known one that changed was set aside when it was new.
+            if not recheck:
+                actions.append(SetAside("entry_without_link", state.source.feed_id, entry.title, entry))
+            continue
+        page = page_address(entry.link)
+        if page not in asked:
+            asked.add(page)
+            actions.append(ask_page(state, entry, document.language, now_ms, recheck=recheck))
+    return actions
+
+
+def _retractions(state: FeedState, deleted: tuple[Deletion, ...], now_ms: int) -> list[Action]:
+    """What the publisher withdrew (RFC 6721), of what this feed listed before: nobody withdraws another's articles.
+
+    The page must be one that was remembered, or its address the identity itself.
+    """
+    if not deleted:
+        return []
+    remembered = unpack_seen(state.seen)
+    identities, links = {item.identity for item in remembered}, {item.link for item in remembered if item.link}
+    actions: list[Action] = []
+    for deletion in deleted:
+        named = deletion.ref if deletion.ref.startswith(("http://", "https://")) else ""
+        listed = hash64(deletion.ref) in identities
+        if deletion.link and _link_hash(deletion.link) in links:
+            actions.append(retract(state, deletion.link, now_ms))
+        elif named and (listed or _link_hash(named) in links):
+            actions.append(retract(state, named, now_ms))
+        elif listed:
+            actions.append(SetAside("deletion_without_page", state.source.feed_id, deletion.ref[:200]))
+    return actions
+
+
+def _link_hash(link: str) -> int:
+    return hash64(page_address(link)) & 0xFFFFFFFF
+
+
+def _delays(state: FeedState, new: tuple[Entry, ...], now_ms: int, policy: PollPolicy) -> tuple[int, tuple[int, ...]]:
+    """How many new items came late, and the delays (ms) of those whose own time is believed."""
+    if state.stamps_useless or not state.last_success_ms:
+        return 0, ()
+    ages = [now_ms - entry.published_ms for entry in new if entry.published_ms is not None]
+    believed = now_ms - state.last_success_ms + policy.late_ms
+    return sum(1 for age in ages if age > believed), tuple(age for age in ages if 0 <= age <= believed)
+
+
+def _overrun_wait(state: FeedState, document: ParsedFeed, now_ms: int, policy: PollPolicy) -> int:
+    """A fraction of the time that a document's items last: of the span of their own dates, or since the last poll."""
+    spans = [now_ms - (state.last_success_ms or state.rated_ms)]
+    dated = sorted(at for entry in document.entries if (at := entry.published_ms) is not None and at <= now_ms)
+    if len(dated) == len(document.entries) and dated[-1] > dated[0]:
+        spans.append(dated[-1] - dated[0])
+    return within(policy.overrun_share * min(spans), policy.floor_ms(state.source.tier), policy.ceiling_ms)
+
+
+# ---------------------------------------------------------------- sitemap indexes
+
+
+def ask_children(
+    state: FeedState, children: tuple[Child, ...], request_id: str, now_ms: int, policy: PollPolicy
+) -> tuple[FeedState, list[Action]]:
+    """Ask for the sitemaps of an index that changed since they were last asked for, the newest first.
+
+    Where an index gives no times, its first and last sitemaps: sites add new ones at either end.
+    """
+    dated = sorted(
+        ((child.modified_ms, child.url) for child in children if child.modified_ms is not None), reverse=True
+    )
+    if dated:
+        wanted = [url for at, url in dated if at > state.children_ms][: policy.children_a_poll]
+        state = replace(state, children_ms=max(state.children_ms, min(dated[0][0], now_ms)))
+    else:
+        half = policy.children_a_poll // 2 or 1
+        urls = [child.url for child in children]
+        wanted = list(dict.fromkeys([*urls[:half], *urls[-half:]]))
+    asks: list[Action] = []
+    for url in wanted:
+        host = host_of(url)
+        if not host:
+            continue
+        request = FetchRequest(
+            request_id=f"{request_id}/{hash64_hex(url)}",
+            kind="feed",
+            url=url,
+            host=host,
+            feed_id=state.source.feed_id,
+            origin=state.source.origin,
+            requested_ms=now_ms,
+        )
+        asks.append(Ask(request, state.urgent))
+    return state, asks
+
+
+def is_child_of(state: FeedState, result: FetchResult) -> bool:
+    """Whether an answer is that to a request of `ask_children`."""
+    return "/" in result.request_id and result.request_id.startswith(f"{state.source.feed_id}-")
+
+
+def take_child(state: FeedState, document: ParsedFeed | FeedError | None, now_ms: int, policy: PollPolicy) -> Decision:
+    """The items of one sitemap of an index; the schedule stays the index's own."""
+    if isinstance(document, FeedError):
+        return state, (SetAside(document.reason, state.source.feed_id, document.detail),)
+    if document is None:
+        return state, ()
+    if document.children:
+        detail = f"{len(document.children)} sitemaps below a sitemap of the index"
+        return state, (SetAside("sitemap_index_nested", state.source.feed_id, detail),)
+    taken = take_items(state, document, now_ms, policy, count=True, child=True)
+    return taken.state, (*taken.actions, taken.found)

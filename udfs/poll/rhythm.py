@@ -1,0 +1,162 @@
+"""When in the week a feed's new items come: 168 decayed counts, one an hour of the week (Monday 00:00 UTC first).
+
+A cell is decayed each time its hour begins anew, so that what it holds is the sum of r^k items of k weeks ago, and
+nothing is rounded between. How long each hour was watched follows from when watching began. No clock, no I/O.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+
+from state_schemas.polling import HOURS_OF_WEEK
+from udfs.poll.policy import HOUR_MS
+
+_CELLS = struct.Struct(f"<{HOURS_OF_WEEK}e")
+_CELL = struct.Struct("<e")
+_MOST = 65_504.0  # of a float16
+_MONDAY = 72  # hours from the first Monday before 1970 to 1970-01-01, a Thursday
+
+
+def hour_of_week(hour: int) -> int:
+    """The cell of an hour counted since 1970."""
+    return (hour + _MONDAY) % HOURS_OF_WEEK
+
+
+def kept_a_week(half_life_weeks: float) -> float:
+    """What a week leaves of a count."""
+    return float(0.5 ** (1 / half_life_weeks))
+
+
+def counted(hourly: bytes, from_ms: int, to_ms: int, items_ms: list[int], kept: float) -> bytes:
+    """The cells after watching from `from_ms` to `to_ms` (ms UTC, a week later at most), with an item at each of
+    `items_ms` between them.
+
+    kept: see kept_a_week. Cells that hold nothing stay empty bytes: most feeds are silent for most of their life.
+    """
+    if not hourly and not items_ms:
+        return hourly
+    first, last = from_ms // HOUR_MS + 1, to_ms // HOUR_MS
+    if not items_ms and first > last:
+        return hourly
+    cells = bytearray(hourly or bytes(_CELLS.size))
+    for hour in range(first, last + 1):
+        at = hour_of_week(hour) * _CELL.size
+        _CELL.pack_into(cells, at, _CELL.unpack_from(cells, at)[0] * kept)
+    for at_ms in items_ms:
+        at = hour_of_week(at_ms // HOUR_MS) * _CELL.size
+        _CELL.pack_into(cells, at, min(_MOST, _CELL.unpack_from(cells, at)[0] + 1))
+    return bytes(cells)
+
+
+def watched_h(cell: int, since_ms: int, until_ms: int, kept: float) -> float:
+    """Hours for which a cell was watched from `since_ms` to `until_ms`, decayed as its count is."""
+    start, end = since_ms / HOUR_MS, until_ms / HOUR_MS
+    last = until_ms // HOUR_MS
+    latest = last - (hour_of_week(last) - cell) % HOURS_OF_WEEK
+    watched = max(0.0, min(end, latest + 1) - max(start, latest))
+    # Whole occurrences in the weeks before the latest, then the one in which watching began.
+    whole = max(0, math.floor((latest - start) / HOURS_OF_WEEK))
+    watched += kept * (1 - kept**whole) / (1 - kept)
+    begun = latest - (whole + 1) * HOURS_OF_WEEK
+    return watched + kept ** (whole + 1) * min(1.0, max(0.0, begun + 1 - start))
+
+
+def _overlap(cell: int, start: float, length: float, period: int) -> float:
+    """Hours of [start, start + length), shorter than the period, that lie in the cell of a day (24) or week (168)."""
+    hour = math.floor(start)
+    begins = hour + (cell - hour_of_week(hour)) % period
+    end = start + length
+    met = max(0.0, min(end, begins + 1) - max(start, begins))
+    return met + max(0.0, end - begins - period)
+
+
+class Rhythm:
+    """The expected rate at each hour, from cells and an overall rate.
+
+    Both steps are the mean of a gamma posterior, (count + strength * prior rate) / (hours + strength): an hour of the
+    day is shrunk to the overall rate, an hour of the week to its hour of the day.
+    """
+
+    __slots__ = (
+        "_cells",
+        "_day_h",
+        "_kept_weeks",
+        "_now",
+        "_overall",
+        "_rest",
+        "_start",
+        "_week_h",
+        "_weeks",
+    )
+
+    def __init__(
+        self,
+        hourly: bytes,
+        since_ms: int,
+        until_ms: int,
+        overall: float,
+        *,
+        day_h: float,
+        week_h: float,
+        kept: float,
+    ) -> None:
+        """overall: items an hour, > 0. day_h, week_h: hours that the coarser rate weighs as much as."""
+        self._cells = _CELLS.unpack(hourly) if hourly else None
+        self._overall, self._day_h, self._week_h = overall, day_h, week_h
+        # Every cell was met in each whole week, those of the rest before them once more. Only for the hour that runs
+        # does it matter that it is not over: its count was decayed when it began.
+        self._start = since_ms / HOUR_MS
+        whole, self._rest = divmod(max(0.0, until_ms / HOUR_MS - self._start), HOURS_OF_WEEK)
+        self._kept_weeks = float(kept**whole)
+        self._weeks = (1 - self._kept_weeks) / (1 - kept)
+        running = hour_of_week(until_ms // HOUR_MS)
+        exactly = watched_h(running, since_ms, until_ms, kept)
+        self._now = (running, exactly - self._watched(running, self._rest, HOURS_OF_WEEK, 1))
+
+    def _watched(self, cell: int, rest: float, period: int, times: float) -> float:
+        return times * self._weeks + self._kept_weeks * _overlap(cell, self._start, rest, period)
+
+    def rate(self, hour: int) -> float:
+        """Items an hour expected in an hour counted since 1970, > 0."""
+        cell = hour_of_week(hour)
+        if self._cells is None:
+            in_cell = in_day = 0.0
+        else:
+            in_cell, in_day = float(self._cells[cell]), float(sum(self._cells[cell % 24 :: 24]))
+        days, rest = divmod(self._rest, 24)
+        day_h = self._watched(cell, rest, 24, 7) + self._kept_weeks * days
+        cell_h = self._watched(cell, self._rest, HOURS_OF_WEEK, 1)
+        running, correction = self._now
+        if cell % 24 == running % 24:
+            day_h += correction
+            cell_h += correction if cell == running else 0.0
+        of_day = (in_day + self._day_h * self._overall) / (day_h + self._day_h)
+        return (in_cell + self._week_h * of_day) / (cell_h + self._week_h)
+
+    def _ahead(self, now_ms: int) -> Iterator[tuple[float, float]]:
+        """(hours, rate) of the rest of this hour, then of each to come."""
+        hour = now_ms // HOUR_MS
+        yield (hour + 1) - now_ms / HOUR_MS, self.rate(hour)
+        while True:
+            hour += 1
+            yield 1.0, self.rate(hour)
+
+    def expected_gap_h(self, now_ms: int, most_h: float) -> float:
+        """Hours until the next item is expected, at most `most_h`.
+
+        The mean waiting time of a Poisson process with these rates: the integral of the chance that nothing has come
+        yet, exp(-sum of rates so far).
+        """
+        waited, nothing_yet = 0.0, 1.0
+        horizon = 0.0
+        for hours, rate in self._ahead(now_ms):
+            comes = -math.expm1(-rate * hours)
+            waited += nothing_yet * comes / rate
+            nothing_yet *= 1 - comes
+            horizon += hours
+            # Beyond the horizon it can only be later still, and what is left weighs little.
+            if waited >= most_h or nothing_yet < 0.01 or horizon >= 48:
+                return min(waited, most_h)
+        raise AssertionError("hours have no end")
