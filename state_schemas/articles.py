@@ -30,6 +30,7 @@ class Article(Record, frozen=True, tag_field="kind", tag="article"):
     minhash: 100 little-endian uint32, empty below the minimum number of shingles. embedding: 384 float16, centred by
     nobody. first_seen_ms: the smallest found_ms ever met, never moves later. published_ms: as claimed, for display.
     sources: field -> where it came from (json_ld, og, meta, page, entry, origin). wire_credit: an agency named.
+    feed_id: of the feed it was read for, empty where it came another way.
     """
 
     article_id: str
@@ -72,6 +73,7 @@ class Article(Record, frozen=True, tag_field="kind", tag="article"):
     max_snippet: int | None = None
     max_image_preview: str = ""
     sources: dict[str, str] = {}
+    feed_id: str = ""
 
 
 class Removed(Record, frozen=True, tag_field="kind", tag="removed"):

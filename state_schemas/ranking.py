@@ -30,6 +30,7 @@ class Member(State, frozen=True, array_like=True):
     max_snippet: int | None
     max_image_preview: str
     of: str = ""
+    feed_id: str = ""
 
 
 class StoryView(State, frozen=True, array_like=True):

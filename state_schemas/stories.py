@@ -41,6 +41,7 @@ class ArticleBrief(Record, frozen=True):
     noindex: bool = False
     max_snippet: int | None = None
     max_image_preview: str = ""
+    feed_id: str = ""
 
 
 class StorySummary(Record, frozen=True):

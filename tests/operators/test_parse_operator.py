@@ -132,6 +132,62 @@ def test_decide_sends_versions_in_order_and_counts_every_event(extract: Harness)
     assert counts == {"new": 1, "duplicate": 1, "update": 1, "older": 1, "removed": 1, "unknown_retracted": 1}
 
 
+@pytest.mark.parametrize("reason", ["gone", "status_404"])
+def test_a_page_that_is_gone_takes_its_article_out_and_its_return_brings_it_back(extract: Harness, reason: str) -> None:
+    decide = Harness(lambda: Decide(POLICY))
+    entry = Entry(identity="0" * 16, title="Lock closed", link="https://n.example/lock")
+    keyed = events(
+        extract,
+        raw(entry=entry),
+        # Led to a notice: only the address asked for is the article's.
+        raw(
+            kind="retraction",
+            body=None,
+            fetched_ms=40,
+            reason=reason,
+            recheck=True,
+            final_url="https://n.example/notice",
+        ),
+        raw(
+            kind="retraction", body=None, fetched_ms=40, reason=reason, recheck=True, final_url="https://n.example/lock"
+        ),
+        raw(kind="entry", body=None, fetched_ms=50, reason="timed_out", entry=entry),
+        raw(fetched_ms=60, recheck=True),
+    )
+    sent = [out.record for out in through(decide, keyed)]
+    assert [(type(record), record.version) for record in sent] == [(Article, 1), (Removed, 2), (Article, 3)]
+    assert isinstance(sent[1], Removed)
+    assert (sent[1].reason, sent[1].language, sent[1].publisher) == (reason, "en", "n.example")
+    assert decide.metrics.counts["unknown_retracted"] == 1
+
+
+def test_a_re_check_without_an_entry_sends_only_what_changed(extract: Harness) -> None:
+    decide = Harness(lambda: Decide(POLICY))
+    keyed = events(
+        extract,
+        raw(entry=Entry(identity="0" * 16, title="Lock closed", link="https://n.example/lock", summary="In the feed.")),
+        raw(fetched_ms=30, found_ms=29, recheck=True),
+        raw("Lock open", fetched_ms=40, found_ms=39, recheck=True, feed_id="f" * 16),
+    )
+    articles = [out.record for out in through(decide, keyed)]
+    assert all(isinstance(article, Article) for article in articles)
+    assert [(article.version, article.title) for article in articles if isinstance(article, Article)] == [
+        (1, "Lock closed"),
+        (2, "Lock open"),
+    ]
+    assert isinstance(articles[1], Article)
+    assert (articles[1].first_seen_ms, articles[1].feed_id) == (10, "f" * 16)
+
+
+def test_a_re_check_that_shows_no_article_is_counted_and_set_aside_nowhere(extract: Harness) -> None:
+    extract.clear_output()
+    html = "<html><body></body></html>"
+    wall = raw(body=Body(size=len(html), zstd=pack_text(html)), recheck=True)
+    assert events(extract, wall) == []
+    assert extract.side["quarantine"] == []
+    assert sum(number for name, number in extract.metrics.counts.items() if name.startswith("left_alone_")) == 1
+
+
 def test_decide_goes_on_from_its_checkpoint(extract: Harness) -> None:
     decide = Harness(lambda: Decide(POLICY))
     first, second = events(extract, raw(), raw("Lock open", fetched_ms=30))

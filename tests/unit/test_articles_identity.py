@@ -26,6 +26,8 @@ def reading(
     page: bool = True,
     language: str = "en",
     labels: tuple[str, ...] = (),
+    alone: bool = False,
+    lede_from: str = "og",
 ) -> Reading:
     article = Article(
         article_id="ab" * 16,
@@ -42,8 +44,9 @@ def reading(
         parser_version="1",
         found_ms=found_ms,
         from_entry=not page,
+        sources={"lede": lede_from} if lede else {},
     )
-    return Reading(article=article, body=body, read_ms=read_ms, from_page=page)
+    return Reading(article=article, body=body, read_ms=read_ms, from_page=page, alone=alone)
 
 
 def gone(read_ms: int = NOW, found_ms: int = NOW - 60_000) -> Retraction:
@@ -134,6 +137,45 @@ def test_a_change_of_language_moves_the_article_between_logs() -> None:
 def test_a_change_of_language_alone_is_sent_too() -> None:
     _, decisions = run(reading(), reading(language="de", read_ms=NOW + 5))
     assert [type(record) for record in decisions[1].send] == [Removed, Article]
+
+
+def test_a_re_check_without_its_entry_takes_nothing_back_that_the_entry_said() -> None:
+    told = reading(lede="As the feed has it.", lede_from="entry", language="no")
+    checked = reading(lede="The dam held overnight.", lede_from="page", language="da", read_ms=NOW + 5, alone=True)
+    without = reading(lede="", language="da", read_ms=NOW + 6, alone=True)
+    row, decisions = run(told, checked, without)
+    assert [decision.status for decision in decisions] == ["new", "duplicate", "duplicate"]
+    assert row is not None
+    assert (row.language, row.read_ms) == ("no", NOW + 6)
+    assert statuses(told, checked, reading(lede="As the feed has it.", language="no", read_ms=NOW + 7)) == [
+        "new",
+        "duplicate",
+        "duplicate",
+    ]
+
+
+def test_a_re_check_sends_what_the_page_itself_states_anew() -> None:
+    _, decisions = run(reading(), reading(lede="The dam broke.", read_ms=NOW + 5, alone=True))
+    (article,) = decisions[1].send
+    assert isinstance(article, Article)
+    assert (article.version, article.changed, article.lede) == (2, ("lede",), "The dam broke.")
+
+
+def test_a_re_check_that_is_sent_says_all_that_differs_in_the_log_it_stands_in() -> None:
+    told = reading(lede="As the feed has it.", lede_from="entry", language="no")
+    checked = reading(title="Dam broken", lede_from="page", language="da", read_ms=NOW + 5, alone=True)
+    _, decisions = run(told, checked, msgspec.structs.replace(checked, read_ms=NOW + 6))
+    (article,) = decisions[1].send
+    assert isinstance(article, Article)
+    assert (article.language, article.changed, article.lede) == ("no", ("title", "lede"), "The dam held.")
+    assert decisions[2].status == "duplicate"
+
+
+def test_a_re_check_of_an_article_never_met_is_new() -> None:
+    row, (decision,) = run(reading(language="da", alone=True))
+    assert (decision.status, len(decision.send)) == ("new", 1)
+    assert row is not None
+    assert row.language == "da"
 
 
 def test_a_retraction_is_a_versioned_tombstone() -> None:

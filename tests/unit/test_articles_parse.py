@@ -129,6 +129,32 @@ def test_a_large_body_is_read_from_the_evidence() -> None:
     assert isinstance(outcome, Parsed)
 
 
+def test_a_re_check_is_read_as_any_page_and_says_that_its_entry_was_not_there() -> None:
+    first = parsed(raw(entry=ENTRY, feed_id="f" * 16)).event
+    again = parsed(raw(recheck=True, feed_id="f" * 16)).event
+    with_entry = parsed(raw(entry=ENTRY, recheck=True)).event
+    assert isinstance(first, Reading)
+    assert isinstance(again, Reading)
+    assert isinstance(with_entry, Reading)
+    assert (first.alone, again.alone, with_entry.alone) == (False, True, False)
+    assert again.article.article_id == first.article.article_id
+    assert (again.article.title, again.body, again.article.feed_id) == (first.article.title, first.body, "f" * 16)
+
+
+@pytest.mark.parametrize(
+    ("item", "left_alone"),
+    [
+        pytest.param(raw("<html><body></body></html>", recheck=True), True, id="no article any more"),
+        pytest.param(raw("<html><body></body></html>"), False, id="a first page"),
+        pytest.param(raw("x", recheck=True, body=Body(size=9, zstd=b"junk")), False, id="our own fault"),
+    ],
+)
+def test_a_re_check_that_shows_no_article_leaves_it_alone(item: RawItem, left_alone: bool) -> None:
+    found = parse_raw(item, READER, PLAIN, nothing)
+    assert isinstance(found, Rejected)
+    assert found.left_alone is left_alone
+
+
 def test_a_retraction_names_the_article_by_its_url() -> None:
     event = parsed(
         raw(None, kind="retraction", url="http://www.n.example/wirtschaft/schleuse/?utm_source=x", reason="gone")

@@ -27,12 +27,15 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """What one look at an article found, before it has a version. article: complete but for the identity's fields.
 
     read_ms: when it was fetched. from_page: read off its page, not told by the feed alone. body: its text.
+    alone: a known page, checked again without its feed's entry: what only the entry may have stated (a lede that the
+    page does not state itself, the language) stays as it was.
     """
 
     article: Article
     body: str
     read_ms: int
     from_page: bool
+    alone: bool = False
 
 
 class Retraction(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -67,8 +70,7 @@ def decide(row: ArticleRow | None, event: Event, now_ms: int) -> Decision:
 
 def changed_fields(row: ArticleRow, event: Reading) -> tuple[str, ...]:
     """Which of title, lede, body and labels differ from the row's."""
-    hashes = _hashes(event)
-    return tuple(name for name in VERSIONED if getattr(row, name) != hashes[name])
+    return _differing(row, _held_hashes(row, event))
 
 
 def _new(event: Reading, now_ms: int) -> Decision:
@@ -100,11 +102,16 @@ def _again(row: ArticleRow, event: Reading, now_ms: int) -> Decision:
     if row.removed_ms and (event.read_ms <= row.removed_ms or not event.from_page):
         return Decision("older" if event.from_page else "duplicate", _holding(met, event))
     changed = VERSIONED if row.removed else changed_fields(row, event)
-    language = event.article.language
+    language = row.language if event.alone else event.article.language
     holding = _holding(met, event)
     if not changed and language == row.language:
         return Decision("duplicate", holding)
-    holding = msgspec.structs.replace(holding, version=row.version + 1, language=language, removed=False)
+    # What is sent for another reason carries the event's own lede, be it a better one or not.
+    hashes = _hashes(event)
+    changed = VERSIONED if row.removed else _differing(row, hashes)
+    holding = msgspec.structs.replace(
+        holding, version=row.version + 1, language=language, lede=hashes["lede"], removed=False
+    )
     article = _stamped(event.article, holding, "update", changed, now_ms)
     if language == row.language or row.removed:
         return Decision("update", holding, (article,))
@@ -147,7 +154,7 @@ def _retracted(row: ArticleRow | None, event: Retraction, now_ms: int) -> Decisi
 def _holding(row: ArticleRow, event: Reading) -> ArticleRow:
     """The row with the event's content as what is known."""
     return msgspec.structs.replace(
-        row, read_ms=event.read_ms, tie=_tie(event), from_page=event.from_page, **_hashes(event)
+        row, read_ms=event.read_ms, tie=_tie(event), from_page=event.from_page, **_held_hashes(row, event)
     )
 
 
@@ -156,6 +163,7 @@ def _stamped(
 ) -> Article:
     return msgspec.structs.replace(
         article,
+        language=row.language,
         version=row.version,
         event=event,
         changed=changed,
@@ -176,6 +184,18 @@ def _hashes(event: Reading) -> dict[str, bytes]:
         "body": _hash(event.body),
         "labels": _hash(_labels(article.labels)),
     }
+
+
+def _differing(row: ArticleRow, hashes: dict[str, bytes]) -> tuple[str, ...]:
+    return tuple(name for name in VERSIONED if getattr(row, name) != hashes[name])
+
+
+def _held_hashes(row: ArticleRow, event: Reading) -> dict[str, bytes]:
+    """The event's, with the row's lede where the event cannot know it."""
+    hashes = _hashes(event)
+    if event.alone and row.lede and event.article.sources.get("lede", "page") == "page":
+        hashes["lede"] = row.lede
+    return hashes
 
 
 def _labels(labels: tuple[Label, ...]) -> str:

@@ -128,6 +128,9 @@ class Extract(ProcessFunction):
             return
         child: Extractor = self._child
         outcome = parse_raw(raw, self._reader, child, self._stored)
+        if isinstance(outcome, Rejected) and outcome.left_alone:
+            self._counters.count(f"left_alone_{outcome.reason}")
+            return
         if isinstance(outcome, Rejected):
             self._counters.count(f"rejected_{outcome.reason}")
             yield self._aside(outcome.reason, outcome.detail, now_ms, value, raw)

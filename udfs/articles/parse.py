@@ -66,10 +66,15 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """No article came of it: reason is a code for `quarantine`."""
+    """No article came of it: reason is a code for `quarantine`.
+
+    left_alone: a known page, checked again without its entry, shows no article now (a wall, a notice): its article
+    stays as it is, and the next check may find it. No evidence of anything, and met again at every check.
+    """
 
     reason: str
     detail: str = ""
+    left_alone: bool = False
 
 
 # Reasons that are the page's fault or ours, worth keeping the evidence of, even where the entry stands in for the page.
@@ -115,7 +120,9 @@ def parse_raw(raw: RawItem, reader: Reader, extractor: Extractor, evidence: Evid
         found = extractor.entry(raw, page.reason) if raw.entry else page
         if isinstance(found, Rejection):
             # The page's own fault says more than that its entry does not serve either.
-            return Rejected(page.reason if raw.kind == "page" else found.reason, page.detail or found.detail)
+            reason = page.reason if raw.kind == "page" else found.reason
+            left_alone = _alone(raw) and reason not in _SET_ASIDE
+            return Rejected(reason, page.detail or found.detail, left_alone)
         aside = page if page.reason in _SET_ASIDE else None
     try:
         return Parsed(_reading(raw, found, reader), aside)
@@ -124,6 +131,11 @@ def parse_raw(raw: RawItem, reader: Reader, extractor: Extractor, evidence: Evid
     except Exception as error:
         # A fault of ours that this one item meets: were it to fail the task, the item would be read again for ever.
         return Rejected("reading_failed", f"{type(error).__name__}: {error}"[:500])
+
+
+def _alone(raw: RawItem) -> bool:
+    """Whether it is a known page, checked again without its feed's entry."""
+    return raw.recheck and raw.entry is None
 
 
 def _body(body: Body | None, policy: ArticlesPolicy, evidence: EvidenceOf) -> bytes | Rejection:
@@ -184,13 +196,20 @@ def _reading(raw: RawItem, found: Extraction, reader: Reader) -> Reading:
         found_ms=raw.found_ms or raw.fetched_ms,
         from_entry=found.from_entry,
         asked_url=raw.url,
+        feed_id=raw.feed_id,
         source_url=_source(raw),
         noindex=found.noindex or origin.noindex,
         max_snippet=found.max_snippet if found.max_snippet is not None else origin.max_snippet,
         max_image_preview=found.max_image_preview,
         sources=found.sources | ({"rejected": found.rejected} if found.rejected else {}),
     )
-    return Reading(article=article, body=found.body, read_ms=raw.fetched_ms, from_page=not found.from_entry)
+    return Reading(
+        article=article,
+        body=found.body,
+        read_ms=raw.fetched_ms,
+        from_page=not found.from_entry,
+        alone=_alone(raw),
+    )
 
 
 def _source(raw: RawItem) -> str:

@@ -131,4 +131,5 @@ def _member(brief: ArticleBrief, of: str) -> Member:
         max_snippet=brief.max_snippet,
         max_image_preview=brief.max_image_preview,
         of=of,
+        feed_id=brief.feed_id,
     )
