@@ -785,7 +785,9 @@ STEPS = st.lists(
 
 @given(STEPS, st.sampled_from(["tail", "authoritative"]))
 @settings(max_examples=60)
-def test_whatever_happens_the_schedule_stays_within_its_bounds(steps: list[tuple], tier: str) -> None:
+def test_whatever_happens_the_schedule_stays_within_its_bounds(
+    steps: list[tuple[str, str, int, int | None, int]], tier: str
+) -> None:
     policy = PollPolicy()
     state = new(replace(SOURCE, tier=tier))
     asked_for: set[str] = set()
@@ -797,7 +799,10 @@ def test_whatever_happens_the_schedule_stays_within_its_bounds(steps: list[tuple
         now_ms = at_ms + late_ms
         if signal:
             wish = PollSignal(
-                feed_id=state.source.feed_id, signal=signal, signalled_ms=now_ms, until_ms=now_ms + DAY_MS
+                feed_id=state.source.feed_id,
+                signal=signal,  # type: ignore[arg-type]
+                signalled_ms=now_ms,
+                until_ms=now_ms + DAY_MS,
             )
             state, _ = after_signal(state, wish, now_ms, policy)
         if outcome == "lost":
