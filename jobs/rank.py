@@ -1,8 +1,12 @@
-"""The rank job: from story.changes to published pages.
+"""The rank job: from story.changes to published pages, and wishes to have their representatives' pages asked for again.
 
 story.changes ─► route ─► key_by(language) ─► Rank ──(edition, pages)──► key_by(edition) ─► Publish ─► objects
-(rank-source-…)                               (rank-rank)  │             (rank-publish)
-                                                           └─ quarantine ─► topic quarantine
+(rank-source-…)                               (rank-rank)  │             (rank-publish)        │
+                                                           ├─ signals ────► poll.signals       │
+                                                           └─ quarantine ─► topic quarantine ◄─┘
+
+Both sinks write at least once. A repeated wish costs one conditional request; a transaction left open by this job's
+failure would hold back, from readers of what is committed, the pushes that others write to poll.signals after it.
 """
 
 from __future__ import annotations
@@ -13,11 +17,11 @@ from pyflink.common import Types
 
 from connectors.kafka_flink import KEYED, ROW, first, quarantine_tag, sink, source
 from jobs.start import start
-from state_schemas.topics import QUARANTINE, STORY_CHANGES
+from state_schemas.topics import POLL_SIGNALS, QUARANTINE, STORY_CHANGES
 from udfs.editions import load_reference
 from udfs.publish.decide import PublishPolicy
 from udfs.publish.operator import Publish
-from udfs.ranking.operator import Rank, Route
+from udfs.ranking.operator import Rank, Route, signals_tag
 from udfs.ranking.policy import RankingPolicy
 
 CHECKPOINT_MS = 2_000
@@ -45,6 +49,7 @@ def main(argv: list[str]) -> None:
         .name("rank-publish")
         .uid("rank-publish")
     )
+    sink(ranked.get_side_output(signals_tag()), POLL_SIGNALS, "rank", endpoints, "at_least_once")
     aside = ranked.get_side_output(quarantine_tag()).union(refused)
     sink(aside, QUARANTINE, "rank", endpoints, "at_least_once")
     job.env.execute("broadsheet-rank")

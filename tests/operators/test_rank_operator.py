@@ -4,6 +4,7 @@ from connectors.settings import Endpoints
 from state_schemas.codec import decode_record, encode_record
 from state_schemas.pages import EditionPages
 from state_schemas.quarantine import Quarantined
+from state_schemas.sources import PollSignal
 from tests.operators.fake_flink import Harness
 from tests.unit.ranking_samples import NOW, change
 from udfs.editions import load_reference
@@ -75,6 +76,34 @@ def test_a_new_epoch_starts_afresh_and_the_old_one_is_ignored() -> None:
     _send(harness, change(7, "started", "old", "a"), change(1, "started", "new", "b", epoch=2))
     _send(harness, change(8, "started", "late", "c"))
     assert _stories(harness.advance(CYCLE))["en-gb"] == ["new"]
+
+
+def _asked(harness: Harness) -> list[str]:
+    """The links of the signals so far; each goes out under its feed's id."""
+    found = []
+    for key, value in harness.side["signals"]:
+        signal = decode_record(PollSignal, bytes(value))
+        assert (signal.feed_id, signal.signal) == (bytes(key).decode(), "recheck")
+        found += signal.links
+    return found
+
+
+def test_representatives_ask_for_their_page_again_and_a_restart_asks_for_no_more() -> None:
+    harness = _harness()
+    briefs = [(f"a{number}", {"feed_id": f"{number:016x}"} if number else {}) for number in range(8)]
+    _send(
+        harness,
+        *(change(n + 1, "started", f"s{n}", article, brief=brief) for n, (article, brief) in enumerate(briefs)),
+    )
+    harness.advance(10 * CYCLE)
+    assert _asked(harness) == [], "read just now"
+    harness.advance(5 * CYCLE)
+    harness.checkpoint()
+    harness.restart()
+    harness.advance(5 * CYCLE)
+    assert sorted(_asked(harness)) == [f"https://a{number}.example/a" for number in range(1, 8)], (
+        "the first has no feed"
+    )
 
 
 def test_what_cannot_be_decoded_is_set_aside_with_its_bytes() -> None:

@@ -34,6 +34,7 @@ def member(article: str, **changes: Any) -> Member:
         "max_snippet": None,
         "max_image_preview": "",
         "of": "",
+        "feed_id": f"feed-{article}",
     }
     return Member(**values | changes)
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from state_schemas.codec import dump_state, load_state
 from state_schemas.ranking import StoryView
 from state_schemas.stories import StoryChange
 from tests.unit.ranking_samples import NOW, change, member, view
+from tests.unit.story_samples import article as any_article
 from udfs.ranking.policy import RankingPolicy
 from udfs.ranking.views import fold
+from udfs.stories.mirror import brief
 
 POLICY = RankingPolicy()
 
@@ -118,3 +122,19 @@ def test_a_change_folded_twice_changes_nothing(steps: list[tuple[str, str, str, 
             one = change(number, kind, story, article, of="x" if kind == "copied" else "")
         views = _apply(views, one)
         assert _apply(views, one) == views
+
+
+def test_a_member_knows_the_feed_its_article_came_by() -> None:
+    told = brief(any_article("a", feed_id="f" * 16), 0.5)
+    started = msgspec.structs.replace(change(1, "started", "s1", "a"), article=told)
+    (known,) = _apply({}, started)["s1"].members
+    assert known.feed_id == "f" * 16
+
+
+def test_a_view_stored_before_members_had_a_feed_is_read() -> None:
+    stored = dump_state(view("s1", member("a")))
+    fields = msgspec.msgpack.decode(stored[1:])
+    for one in fields[-1]:
+        assert one.pop() == "feed-a"
+    loaded = load_state(StoryView, stored[:1] + msgspec.msgpack.encode(fields))
+    assert loaded == view("s1", member("a", feed_id=""))

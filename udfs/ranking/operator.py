@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyflink.common import Types
-from pyflink.datastream import FlatMapFunction, KeyedProcessFunction, RuntimeContext
+from pyflink.datastream import FlatMapFunction, KeyedProcessFunction, OutputTag, RuntimeContext
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
 
-from connectors.kafka_flink import quarantine_tag, to_row
+from connectors.kafka_flink import ROW, quarantine_tag, to_row
 from state_schemas.codec import DecodeError, decode_record, dump_state, encode_record, load_state
 from state_schemas.quarantine import quarantined
 from state_schemas.ranking import ChangeCursor, StoryView
@@ -19,9 +19,15 @@ from udfs.editions import ReferenceData
 from udfs.ranking.board import Board
 from udfs.ranking.cycle import cycle
 from udfs.ranking.policy import RankingPolicy
+from udfs.ranking.rechecks import rechecks
 from udfs.ranking.views import fold, unusable
 
 _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
+
+
+def signals_tag() -> OutputTag:
+    """The side output of wishes to have a page asked for again."""
+    return OutputTag("signals", ROW)
 
 
 class Route(FlatMapFunction):
@@ -35,7 +41,10 @@ class Route(FlatMapFunction):
 
 
 class Rank(KeyedProcessFunction):
-    """One language's stories; every cycle the pages of its editions as (edition, EditionPages)."""
+    """One language's stories; every cycle the pages of its editions as (edition, EditionPages).
+
+    Side outputs: signals, the re-checks of representatives' pages; quarantine.
+    """
 
     def __init__(self, policy: RankingPolicy, reference: ReferenceData) -> None:
         self._policy = policy
@@ -44,7 +53,7 @@ class Rank(KeyedProcessFunction):
         self._sections = tuple(section.id for section in reference.sections)
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._quarantine = quarantine_tag()
+        self._quarantine, self._signals = quarantine_tag(), signals_tag()
         self._views_state = runtime_context.get_map_state(MapStateDescriptor("views", Types.STRING(), _BYTES))
         self._cursor_state = runtime_context.get_state(ValueStateDescriptor("cursor", _BYTES))
         self._boards: dict[str, Board] = {}
@@ -87,7 +96,7 @@ class Rank(KeyedProcessFunction):
         self._cursors[language] = ChangeCursor(change.epoch, change.sequence)
         self._cursor_state.update(dump_state(self._cursors[language]))
 
-    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[tuple[str, bytes]]:
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[Any]:
         language = ctx.get_current_key()
         self._rebuild(language)
         now_ms = ctx.timer_service().current_processing_time()
@@ -95,16 +104,12 @@ class Rank(KeyedProcessFunction):
         ctx.timer_service().register_processing_time_timer(self._next_cycle(now_ms))
         boundary = now_ms - now_ms % self._policy.cycle_ms
         editions = [edition for edition in self._editions if edition.language == language]
-        for pages in cycle(
-            self._boards[language],
-            self._views[language],
-            editions,
-            self._sections,
-            boundary,
-            self._policy,
-            self._weights,
-        ):
+        views = self._views[language]
+        ranked = cycle(self._boards[language], views, editions, self._sections, boundary, self._policy, self._weights)
+        for pages in ranked:
             yield pages.edition, encode_record(pages)
+        for signal in rechecks(ranked, views, boundary, self._policy):
+            yield self._signals, to_row(signal.feed_id, encode_record(signal))
 
     def _rebuild(self, language: str) -> bool:
         """Bring the key's memory up from its state, once after open(); True if this was the time."""

@@ -25,3 +25,9 @@ class RankingPolicy:
     home_boost: float = 0.1  # a publisher of the edition's own regions
     members_kept: int = 60  # newest of a story: representative and publishers are chosen among them
     top_sources: int = 5
+    # Representatives ask for their page again: most corrections and retractions come in an article's first hours.
+    recheck_ms: int = 30 * 60_000
+    recheck_young_ms: int = 10 * 60_000  # while younger than young_ms
+    young_ms: int = 2 * 3_600_000
+    # Of a language. 15 English editions place 5,400 headlines: were all different, 180 a minute would be due.
+    rechecks_a_cycle: int = 200
