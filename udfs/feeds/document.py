@@ -15,7 +15,8 @@ Kind = Literal["feed", "front"]
 class FeedError(ValueError):
     """Bytes that are no feed, or one that is refused: the publisher's fault. `reason` is a quarantine code.
 
-    feed_empty, feed_too_large, xml_entities, html_not_feed, not_a_feed, feed_unparsable, json_invalid.
+    feed_empty, feed_too_large, xml_entities, html_not_feed, not_a_feed, feed_unparsable, json_invalid,
+    front_without_articles.
     """
 
     def __init__(self, reason: str, detail: str = "") -> None:
@@ -34,6 +35,8 @@ class ReaderPolicy:
     max_bytes: int = 10 * 1024 * 1024
     # A news sitemap's own limit; the longest captured feed has 300.
     max_entries: int = 1_000
+    # A front shows some 50 to 150 articles; what stands below them was found when it was new.
+    max_front_entries: int = 200
     # An entry travels in records of at most 2 MB (state_schemas/topics.py) next to a body of 1.2 MB in base64, and
     # JSON's escapes may double it.
     max_content: int = 256 * 1024

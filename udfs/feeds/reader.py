@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from lxml import etree
 
-from udfs.feeds import atom, identity, json_feed, rss, sitemap
+from udfs.feeds import atom, front, identity, json_feed, rss, sitemap
 from udfs.feeds.decoding import decode, prolog_end, strip_doctype
 from udfs.feeds.deletions import reconciled
 from udfs.feeds.document import FeedError, Kind, ParsedFeed, ReaderPolicy
@@ -20,6 +20,8 @@ from udfs.feeds.unpacking import unpacked
 
 # A page that a server answers instead of a feed.
 _HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+# What shows at once that an address registered as a front gives a feed.
+_FEED = re.compile(r"[{\[]|<(?:rss|feed|rdf:rdf|urlset|sitemapindex)\b", re.IGNORECASE)
 _ROOT = re.compile(r"<(?:\?xml\b|!DOCTYPE\b|(?:[\w.-]{1,40}:)?(?:rss|feed|rdf|urlset|sitemapindex)\b)", re.IGNORECASE)
 _READERS = {
     "rss": rss.read,
@@ -44,7 +46,7 @@ def parse_feed(
 ) -> ParsedFeed:
     """Read a feed of any format from its bytes as they came from `url`, without the transport's compression.
 
-    kind: "front" for an HTML page whose links are the entries.
+    kind: "front" for an HTML page whose links are the entries; a feed at such an address is read as a feed.
     by_guid: False for a feed whose guids are known to tell nothing; entries are then identified by link.
     Raises FeedError with a reason code; nothing else, whatever the bytes.
     """
@@ -55,6 +57,8 @@ def parse_feed(
     text = decode(body, content_type).lstrip("\ufeff \t\r\n")
     if not text:
         raise FeedError("feed_empty", f"{len(body)} bytes without a character")
+    if kind == "front" and not _FEED.match(text, prolog_end(text)):
+        return replace(front.read(body, url, content_type, policy), whole=complete)
     if text[0] in "{[":
         parsed = json_feed.read(text, url, policy)
     elif _HTML.match(text, prolog_end(text)):
