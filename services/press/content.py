@@ -38,7 +38,7 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """A newsroom. authority: 0 to 1. feed_query: tracking parameters on the feed's links."""
+    """A newsroom. authority: 0 to 1. feed_query: tracking parameters on the feed's links. hub: WebSub's, a host."""
 
     id: str
     name: str
@@ -51,6 +51,7 @@ class Publisher:
     json_ld: str
     feeds: tuple[Feed, ...]
     feed_query: str = ""
+    hub: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
-"""How articles look as RSS 2.0, Atom 1.0 and a news sitemap. Text in, bytes out: no clock, no choice of articles."""
+"""How articles look as RSS 2.0, Atom 1.0, a news sitemap and the sitemaps beside it. Text in, bytes out: no clock, no
+choice of articles."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from services.press.content import Article, Feed, Publisher
 RSS = "application/rss+xml; charset=utf-8"
 ATOM = "application/atom+xml; charset=utf-8"
 XML = "application/xml; charset=utf-8"
+GZIP = "application/gzip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ def rfc822(ms: int) -> str:
     return format_datetime(moment(ms), usegmt=True)
 
 
-def rss(publisher: Publisher, feed: Feed, home: str, items: Sequence[Item], built_ms: int) -> bytes:
-    """An RSS 2.0 document, newest first. home: the publisher's address without a final slash."""
+def rss(publisher: Publisher, feed: Feed, home: str, items: Sequence[Item], built_ms: int, hub: str = "") -> bytes:
+    """An RSS 2.0 document, newest first. home: the publisher's address without a final slash; hub: WebSub's, if any."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" xmlns:content="http://purl.org/rss/1.0/modules/content/"'
@@ -55,6 +58,7 @@ def rss(publisher: Publisher, feed: Feed, home: str, items: Sequence[Item], buil
         f"<description>{escape(publisher.tagline)}</description>",
         f"<language>{feed.language}</language>",
         f'<atom:link href={quoteattr(home + feed.path)} rel="self" type="application/rss+xml"/>',
+        *([f'<atom:link href={quoteattr(hub)} rel="hub"/>'] if hub else []),
         f"<lastBuildDate>{rfc822(built_ms)}</lastBuildDate>",
     ]
     for item in items:
@@ -78,8 +82,8 @@ def rss(publisher: Publisher, feed: Feed, home: str, items: Sequence[Item], buil
     return "\n".join(lines).encode()
 
 
-def atom(publisher: Publisher, feed: Feed, home: str, items: Sequence[Item], built_ms: int) -> bytes:
-    """An Atom 1.0 document (RFC 4287), newest first."""
+def atom(publisher: Publisher, feed: Feed, home: str, items: Sequence[Item], built_ms: int, hub: str = "") -> bytes:
+    """An Atom 1.0 document (RFC 4287), newest first. home, hub: as in `rss`."""
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="{feed.language}">',
@@ -87,6 +91,7 @@ def atom(publisher: Publisher, feed: Feed, home: str, items: Sequence[Item], bui
         f"<title>{escape(_feed_title(publisher, feed))}</title>",
         f"<subtitle>{escape(publisher.tagline)}</subtitle>",
         f'<link rel="self" href={quoteattr(home + feed.path)}/>',
+        *([f'<link rel="hub" href={quoteattr(hub)}/>'] if hub else []),
         f'<link rel="alternate" type="text/html" href={quoteattr(home + "/")}/>',
         f"<updated>{rfc3339(built_ms)}</updated>",
     ]
@@ -126,6 +131,30 @@ def news_sitemap(publisher: Publisher, items: Sequence[Item]) -> bytes:
             f"<news:title>{escape(item.title)}</news:title></news:news></url>",
         ]
     lines += ["</urlset>", ""]
+    return "\n".join(lines).encode()
+
+
+def sitemap_index(sitemaps: Sequence[tuple[str, int]]) -> bytes:
+    """A gzip file of a sitemap index. sitemaps: (address, last change in ms UTC)."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+        *(f"<sitemap><loc>{escape(url)}</loc><lastmod>{rfc3339(ms)}</lastmod></sitemap>" for url, ms in sitemaps),
+        "</sitemapindex>",
+        "",
+    ]
+    return gzip.compress("\n".join(lines).encode(), mtime=0)
+
+
+def page_sitemap(urls: Sequence[str]) -> bytes:
+    """A sitemap of pages that are no articles."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+        *(f"<url><loc>{escape(url)}</loc></url>" for url in urls),
+        "</urlset>",
+        "",
+    ]
     return "\n".join(lines).encode()
 
 

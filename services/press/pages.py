@@ -130,17 +130,28 @@ def _print_page(publisher: Publisher, item: Item) -> bytes:
     return "\n".join(lines).encode()
 
 
-def home_page(publisher: Publisher, home: str, items: Sequence[Item]) -> bytes:
-    """The newest articles, with links by which a reader finds the feeds."""
+def home_page(
+    publisher: Publisher, home: str, items: Sequence[Item], sections: Sequence[tuple[str, str]] = (), section: str = ""
+) -> bytes:
+    """The newest articles, with links by which a reader finds the feeds, or one section of them, without such links.
+
+    sections: (address, name) of the navigation; section: the name of the page's own.
+    """
+    title = f"{publisher.name} – {section}" if section else publisher.name
+    entries = "".join(f'<li><a href="{escape(url)}">{escape(name.title())}</a></li>' for url, name in sections)
     lines = [
         f'<!DOCTYPE html><html lang="{publisher.languages[0]}"><head><meta charset="utf-8">'
-        f"<title>{escape(publisher.name)}</title><style>{_STYLE}</style>",
+        f'<title>{escape(title)}</title><meta property="og:site_name" content="{escape(publisher.name)}">'
+        f'<meta property="og:locale" content="{publisher.languages[0]}_{publisher.country}"><style>{_STYLE}</style>',
         *(
             f'<link rel="alternate" type="application/{feed.format}+xml" href="{home}{feed.path}">'
             for feed in publisher.feeds
+            if not section
         ),
         f'</head><body><header class="masthead"><span class="brand">{escape(publisher.name)}</span>'
-        f"<p>{escape(publisher.tagline)}</p></header><main>",
+        f"<p>{escape(publisher.tagline)}</p></header>",
+        f'<nav aria-label="main"><ul>{entries}</ul></nav>' if entries else "",
+        "<main>",
         *(
             f'<section lang="{item.article.language}"><h2><a href="{escape(item.url)}">{escape(item.title)}</a></h2>'
             f"<p>{escape(item.article.lede)}</p></section>"
@@ -149,7 +160,7 @@ def home_page(publisher: Publisher, home: str, items: Sequence[Item]) -> bytes:
         "</main>",
         _site_footer(publisher),
     ]
-    return "\n".join(lines).encode()
+    return "\n".join(line for line in lines if line).encode()
 
 
 def _site_footer(publisher: Publisher) -> str:

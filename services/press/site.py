@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from services.press import feeds, pages
 from services.press.content import Article, Feed, Press, Publisher
@@ -14,7 +15,16 @@ FEED_ITEMS = 50  # a feed shows its newest entries; among the captured feeds 9 t
 SITEMAP_ITEMS = 1000  # the most that a news sitemap may hold, by its own rules
 RELATED = 3
 
-ROBOTS = "User-agent: *\nDisallow: /internal/\nAllow: /\n\nSitemap: {home}/news-sitemap.xml\n"
+SITEMAP_INDEX = "/sitemap-index.xml.gz"
+NEWS_SITEMAP = "/news-sitemap.xml"
+PAGE_SITEMAP = "/page-sitemap.xml"
+SECTIONS = "/sections/"
+
+# The one names the other: readers that find a sitemap in two ways must take it once.
+ROBOTS = (
+    "User-agent: *\nDisallow: /internal/\nAllow: /\n\n"
+    f"Sitemap: {{home}}{NEWS_SITEMAP}\nSitemap: {{home}}{SITEMAP_INDEX}\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +90,22 @@ class PressSite:
             return None
         home = self._home(publisher)
         if path == "/":
-            items = self._live(publisher, now_ms)[:FEED_ITEMS]
-            changed = self._changed_ms(publisher, items, now_ms)
-            return Answer(200, pages.home_page(publisher, home, items), "text/html; charset=utf-8", changed)
+            return self._front(publisher, home, "", now_ms)
+        if path.startswith(SECTIONS):
+            section = self._sections(publisher).get(path, "")
+            return self._front(publisher, home, section, now_ms) if section else NOT_FOUND
         if path == "/robots.txt":
             return Answer(200, ROBOTS.format(home=home).encode(), modified_ms=self.clock.start_ms)
-        if path == "/news-sitemap.xml":
+        if path in (NEWS_SITEMAP, SITEMAP_INDEX):
             items = self._live(publisher, now_ms)[:SITEMAP_ITEMS]
             changed = self._changed_ms(publisher, items, now_ms)
-            return Answer(200, feeds.news_sitemap(publisher, items), feeds.XML, changed)
+            if path == NEWS_SITEMAP:
+                return Answer(200, feeds.news_sitemap(publisher, items), feeds.XML, changed)
+            listed = [(home + NEWS_SITEMAP, changed), (home + PAGE_SITEMAP, self.clock.start_ms)]
+            return Answer(200, feeds.sitemap_index(listed), feeds.GZIP, changed)
+        if path == PAGE_SITEMAP:
+            fronts = [f"{home}/", *(home + front for front in self._sections(publisher))]
+            return Answer(200, feeds.page_sitemap(fronts), feeds.XML, self.clock.start_ms)
         if path.startswith("/images/") and path.endswith(".png"):
             name = path.removeprefix("/images/").removesuffix(".png")
             return Answer(200, pages.picture(name), "image/png", self.clock.start_ms)
@@ -168,6 +185,19 @@ class PressSite:
         )
         return max((self.clock.start_ms, *(item.modified_ms for item in items), *withdrawn))
 
+    def _sections(self, publisher: Publisher) -> dict[str, str]:
+        """Path of a section's page -> what the publisher files articles under, in the order of the alphabet."""
+        names = sorted({article.section for article in self.press.by_publisher[publisher.id]})
+        return {SECTIONS + quote(name): name for name in names}
+
+    def _front(self, publisher: Publisher, home: str, section: str, now_ms: int) -> Answer:
+        """The home page, or one section's."""
+        live = [item for item in self._live(publisher, now_ms) if section in ("", item.article.section)]
+        changed = self._changed_ms(publisher, live[:FEED_ITEMS], now_ms)
+        menu = [(home + front, name) for front, name in self._sections(publisher).items()]
+        page = pages.home_page(publisher, home, live[:FEED_ITEMS], menu, section)
+        return Answer(200, page, "text/html; charset=utf-8", changed)
+
     def _feed(self, publisher: Publisher, feed: Feed, home: str, now_ms: int) -> Answer:
         items = [
             item
@@ -175,9 +205,10 @@ class PressSite:
             if item.article.language == feed.language and feed.section in ("", item.article.section)
         ][:FEED_ITEMS]
         changed = self._changed_ms(publisher, items, now_ms)
+        hub = f"http://{publisher.hub}{self.suffix}/" if publisher.hub else ""
         if feed.format == "atom":
-            return Answer(200, feeds.atom(publisher, feed, home, items, changed), feeds.ATOM, changed)
-        return Answer(200, feeds.rss(publisher, feed, home, items, changed), feeds.RSS, changed)
+            return Answer(200, feeds.atom(publisher, feed, home, items, changed, hub), feeds.ATOM, changed)
+        return Answer(200, feeds.rss(publisher, feed, home, items, changed, hub), feeds.RSS, changed)
 
     def _page(self, publisher: Publisher, article: Article, home: str, now_ms: int) -> Answer:
         if now_ms < self.clock.wall_ms(article.published_s):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -193,8 +194,50 @@ def test_news_sitemap() -> None:
 
 
 def test_robots_and_home() -> None:
-    assert b"Disallow: /internal/" in get("/robots.txt", 0).body
-    assert get("/", 700).body.count(b"<h2>") == 7
+    robots = get("/robots.txt", 0).body.decode()
+    assert "Disallow: /internal/" in robots
+    home = "http://daily.localhost:18090"
+    assert f"Sitemap: {home}/news-sitemap.xml\nSitemap: {home}/sitemap-index.xml.gz\n" in robots
+    page = get("/", 700).body
+    assert page.count(b"<h2>") == 7
+    tree = parsed_page(page.decode())
+    assert tree.xpath("//meta[@property='og:site_name']/@content") == ["Daily & Co"]
+    assert tree.xpath("//meta[@property='og:locale']/@content") == ["en_GB"]
+    assert tree.xpath("//link[@rel='alternate']/@href") == [f"{home}{feed.path}" for feed in DAILY.feeds]
+    assert tree.xpath("//nav//a/@href") == [f"{home}/sections/sport", f"{home}/sections/world"]
+
+
+def test_section_pages_hold_their_own_articles_and_declare_no_feed() -> None:
+    sport = get("/sections/sport", 700)
+    assert sport.status == 200
+    assert (sport.body.count(b"<h2>"), sport.body.count(b'rel="alternate"')) == (3, 0)
+    assert get("/sections/nothing", 700).status == get("/sections/", 700).status == 404
+    japanese = article("umi", 100, section="国際")
+    site = PressSite(content.build([DAILY], [japanese], {}), SITE.clock, "")
+    (front,) = parsed_page(get("/", 700, site).body.decode()).xpath("//nav//a/@href")
+    assert front == "http://daily.localhost/sections/%E5%9B%BD%E9%9A%9B"
+    assert get("/sections/%E5%9B%BD%E9%9A%9B", 700, site).status == 200
+
+
+def test_the_sitemap_index_is_a_gzip_file_of_the_news_and_the_other_sitemap() -> None:
+    answer = get("/sitemap-index.xml.gz", 600)
+    assert (answer.status, answer.content_type) == (200, "application/gzip")
+    root = etree.fromstring(gzip.decompress(answer.body))
+    home = "http://daily.localhost:18090"
+    assert root.xpath("//*[local-name()='loc']/text()") == [f"{home}/news-sitemap.xml", f"{home}/page-sitemap.xml"]
+    assert answer == get("/sitemap-index.xml.gz", 600)
+    pages_listed = etree.fromstring(get("/page-sitemap.xml", 600).body)
+    assert len(pages_listed.findall("{*}url")) == 3
+    assert pages_listed.findall("{*}url/{*}news") == []
+
+
+@pytest.mark.parametrize("path", ["/feed.xml", "/atom.xml"])
+def test_the_hub_of_a_publisher_that_has_one_is_named_in_its_feeds(path: str) -> None:
+    with_hub = PressSite(content.build([replace(DAILY, hub="hub.localhost")], ARTICLES, {}), SITE.clock, ":18090")
+    links = {link.rel: link.href for link in parsed_feed(get(path, 100, with_hub).body).feed.links}
+    assert links["hub"] == "http://hub.localhost:18090/"
+    assert links["self"] == f"http://daily.localhost:18090{path}"
+    assert b"hub" not in get(path, 100).body
 
 
 def test_status_is_the_truth() -> None:
