@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 from connectors.addresses import AddressPolicy, parse, url_refusal
 from state_schemas.ids import feed_id
-from state_schemas.sources import Origin, Source
+from state_schemas.sources import Origin, Source, SourceKind
 
+# A row may have `kind` beside them: feed (the default), sitemap or front.
 COLUMNS = ("feed_url", "publisher_id", "publisher_name", "country", "language", "category", "authority", "owner")
 
 # The prior from which on a publisher's feeds are polled every minute rather than every five (docs/sources.md).
 AUTHORITATIVE = 0.6
+
+_KINDS: dict[str, SourceKind] = {"feed": "feed", "sitemap": "sitemap", "front": "front"}
 
 _REFUSALS = {
     "scheme_refused": "must begin with http:// or https://",
@@ -67,10 +70,10 @@ def read_rows(text: str, registered_ms: int, *, gateway: str = "") -> tuple[list
 
 
 def source_of(row: Mapping[str, str], registered_ms: int, *, gateway: str = "") -> Source | str:
-    """The feed of one row (keys: COLUMNS), or why there is none, in one line that names the field."""
+    """The feed of one row (keys: COLUMNS, `kind` beside them), or why there is none, in one line naming the field."""
     values = {name: row[name].strip() for name in COLUMNS}
     url = values["feed_url"]
-    if reason := _url_fault(url, gateway):
+    if reason := url_fault(url, gateway):
         return f"feed_url {_shown(url)} {reason}"
     try:
         authority = float(values["authority"] or "0.3")
@@ -84,6 +87,9 @@ def source_of(row: Mapping[str, str], registered_ms: int, *, gateway: str = "") 
     base = language.partition("-")[0]
     if language and not (2 <= len(base) <= 3 and base.isascii() and base.isalpha()):
         return f"language {_shown(language)} must be a code such as en, or empty"
+    kind = _KINDS.get(row.get("kind", "").strip().lower() or "feed")
+    if kind is None:
+        return f"kind {_shown(row['kind'])} must be feed, sitemap or front"
     category = values["category"].lower()
     parsed = parse(url)
     publisher = values["publisher_id"] or (parsed.host or "" if parsed else "")
@@ -102,12 +108,13 @@ def source_of(row: Mapping[str, str], registered_ms: int, *, gateway: str = "") 
             authority=authority,
             owner=values["owner"],
         ),
+        kind=kind,
         tier="authoritative" if authority >= AUTHORITATIVE else "tail",
         registered_ms=registered_ms,
     )
 
 
-def _url_fault(url: str, gateway: str) -> str:
+def url_fault(url: str, gateway: str) -> str:
     """Why no feed at this address is ever asked; empty if one may be."""
     parsed = parse(url)
     if parsed is None or not url:

@@ -20,6 +20,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from cli.discover import discover
 from cli.errors import UserError
 from cli.feed_health import FeedHealth, feed_health
 from cli.source_rows import COLUMNS, RowFault, read_rows, source_of
@@ -39,6 +40,9 @@ SHOWN_FAULTS = 20
 @click.group()
 def sources() -> None:
     """Add, import, list and watch feeds."""
+
+
+sources.add_command(discover)
 
 
 @sources.command()
