@@ -14,6 +14,7 @@ from connectors.http import HttpClient, HttpError, HttpFailedError, HttpRefusedE
 from services.fetcher.answers import Got
 from services.fetcher.fetching import Fetching
 from services.fetcher.hosts import DeferredError
+from services.fetcher.pages import PageMemory, digest
 from services.fetcher.policy import FetchPolicy
 from state_schemas.fetching import FetchRequest
 from state_schemas.sources import Origin
@@ -296,3 +297,28 @@ def test_one_that_is_given_up_leaves_the_host_free_and_the_feed_too() -> None:
     got = asyncio.run(main())
     assert isinstance(got, Response)
     assert got.status == 404
+
+
+def test_a_re_check_is_answered_304_by_a_server_that_knows_its_validators() -> None:
+    async def news(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return web.Response(status=404)
+        if request.headers.get("If-None-Match") == 'W/"7"':
+            return web.Response(status=304)
+        return web.Response(text="<html>x", content_type="text/html", headers={"ETag": 'W/"7"'})
+
+    world, pages = World(news=news), PageMemory(10, 8)
+    asked = asking("page", "http://news.example/a", recheck=True)
+
+    async def main() -> list[int]:
+        statuses = []
+        async with world.fetching() as fetching:
+            for _ in range(3):
+                got = await fetching.end_of(pages.conditional(asked), urgent=False)
+                assert isinstance(got, Response)
+                statuses.append(got.status)
+                if got.status == 200:
+                    pages.keep(asked, digest(got.body), got.headers)
+        return statuses
+
+    assert asyncio.run(main()) == [200, 304, 304]
