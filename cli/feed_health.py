@@ -33,6 +33,8 @@ class _Request(msgspec.Struct):
     feed_id: str
     kind: str
     attempt: int = 0
+    found_ms: int = 0
+    recheck: bool = False
 
 
 class _Aside(msgspec.Struct):
@@ -47,7 +49,8 @@ class FeedHealth:
     """One feed. Instants: ms UTC, 0 where never; counts: over what the topics keep, a day.
 
     health: healthy, waiting (deferred by its host or too early), failing, sick (SICK_AFTER failures in a row), gone
-    (410), refused (never asked), never (no answer yet). pages: page requests that its entries led to.
+    (410), refused (never asked), never (no answer yet). bodies: answers that brought a document; wasted: of these, how
+    many held nothing new. pages: page requests that its entries led to.
     set_aside: quarantine reason -> records that name the feed.
     """
 
@@ -64,6 +67,8 @@ class FeedHealth:
     elapsed_ms: int = 0
     polls: int = 0
     not_modified: int = 0
+    bodies: int = 0
+    wasted: int = 0
     failures: int = 0
     failures_in_a_row: int = 0
     pages: int = 0
@@ -82,10 +87,15 @@ def feed_health(
         answer = _decoded(_Answer, record)
         if answer is not None and answer.kind == "feed" and answer.feed_id in found:
             _take(found[answer.feed_id], answer)
+    brought: dict[str, set[int]] = {}  # the polls that found something: their pages were found at one instant
     for record in requests:
         request = _decoded(_Request, record)
         if request is not None and request.kind == "page" and not request.attempt and request.feed_id in found:
             found[request.feed_id].pages += 1
+            if not request.recheck:
+                brought.setdefault(request.feed_id, set()).add(request.found_ms)
+    for entry in found.values():
+        entry.wasted = max(0, entry.bodies - len(brought.get(entry.feed_id, ())))
     for record in asides:
         aside = _decoded(_Aside, record)
         if aside is None or aside.subject not in found:
@@ -110,6 +120,7 @@ DOCUMENT_FAULTS = frozenset(
         "feed_unparsable",
         "json_invalid",
         "feed_reader_failed",
+        "front_without_articles",
     }
 )
 
@@ -121,6 +132,7 @@ def _take(entry: FeedHealth, answer: _Answer) -> None:
     entry.elapsed_ms = answer.elapsed_ms
     if answer.outcome in ("fetched", "not_modified"):
         entry.not_modified += answer.outcome == "not_modified"
+        entry.bodies += answer.outcome == "fetched"
         entry.failures_in_a_row = 0
         entry.last_success_ms = answer.fetched_ms
         entry.health = "healthy"

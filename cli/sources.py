@@ -23,7 +23,9 @@ from rich.table import Table
 from cli.discover import discover
 from cli.errors import UserError
 from cli.feed_health import FeedHealth, feed_health
+from cli.poll_figures import JOB, SCOPE, Delay, TierFigures, tier_figures
 from cli.source_rows import COLUMNS, RowFault, read_rows, source_of
+from connectors.flink import FlinkRest, RestError
 from connectors.kafka import KafkaClientError, Producer, read_all
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.codec import DecodeError, decode_record, encode_record
@@ -151,15 +153,17 @@ def list_sources(publisher: str | None, as_json: bool) -> None:
 @click.option("--failing", is_flag=True, help="Only feeds whose last poll failed, or that were never polled.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 def health(failing: bool, as_json: bool) -> None:
-    """Show how each feed does: its last poll, and what the last day held."""
+    """Show how each feed does: its last poll, what the last day held, and how late news is found."""
     endpoints = _endpoints()
     found = _kafka(lambda: _health(endpoints))
+    polling = _polling(endpoints)
     shown = [entry for entry in found if not failing or entry.health not in ("healthy", "waiting")]
     if as_json:
-        click.echo(json.dumps({"feeds": [asdict(entry) for entry in shown]}))
+        tiers = {tier: asdict(figures) for tier, figures in polling.items()} if polling is not None else None
+        click.echo(json.dumps({"feeds": [asdict(entry) for entry in shown], "polling": tiers}))
         return
     now_ms = _now_ms()
-    table = Table("feed", "health", "last poll", "outcome", "polls", "304", "pages", "set aside")
+    table = Table("feed", "health", "last poll", "outcome", "polls", "304", "wasted", "pages", "set aside")
     for entry in shown:
         outcome = entry.outcome + (f" {entry.status}" if entry.status else "")
         table.add_row(
@@ -169,6 +173,7 @@ def health(failing: bool, as_json: bool) -> None:
             f"{outcome} {entry.reason}".strip(),
             str(entry.polls),
             str(entry.not_modified),
+            str(entry.wasted),
             str(entry.pages),
             ", ".join(f"{reason} {count}" for reason, count in entry.set_aside.items()),
         )
@@ -177,6 +182,44 @@ def health(failing: bool, as_json: bool) -> None:
     for entry in found:
         states[entry.health] = states.get(entry.health, 0) + 1
     click.echo(f"{len(found)} feeds: " + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
+    if polling is None:
+        click.echo(f"no figures of polling: no poll job runs at {endpoints.flink_rest}")
+        return
+    _show_polling(polling)
+
+
+def _show_polling(polling: dict[str, TierFigures]) -> None:
+    """The tiers side by side: counts since the poll job started."""
+
+    def delay(found: Delay) -> str:
+        if found.p50_s is None:
+            return "none yet"
+        return f"{found.p50_s:g} / {found.p90_s:g} / {found.p99_s:g} s of {found.items}"
+
+    table = Table("polling since the job started", *polling)
+    tiers = polling.values()
+    table.add_row("polls", *(str(tier.polls) for tier in tiers))
+    table.add_row("answered 304", *(f"{tier.not_modified_share:.0%}" for tier in tiers))
+    table.add_row("wasted: a body, nothing new", *(f"{tier.wasted_share:.0%}" for tier in tiers))
+    table.add_row("failures, lost requests", *(f"{tier.failures}, {tier.lost}" for tier in tiers))
+    table.add_row("new items", *(str(tier.new_items) for tier in tiers))
+    table.add_row("found by a push", *(f"{tier.pushed_share:.0%}" for tier in tiers))
+    table.add_row("dated before the poll before", *(f"{tier.late_share:.0%}" for tier in tiers))
+    table.add_row("overruns: items lost between polls", *(str(tier.overruns) for tier in tiers))
+    table.add_row("feeds found with useless validators", *(str(tier.useless_validators) for tier in tiers))
+    table.add_row("discovery delay p50/p90/p99, by publishers' times", *(delay(tier.discovery) for tier in tiers))
+    table.add_row("discovery delay p50/p90/p99, by audit polls", *(delay(tier.audit) for tier in tiers))
+    _console().print(table)
+
+
+def _polling(endpoints: Endpoints) -> dict[str, TierFigures] | None:
+    """The poll job's own figures; None where none runs, or its cluster does not answer."""
+    flink = FlinkRest(endpoints.flink_rest, timeout_s=5)
+    try:
+        job = flink.live_job(JOB)
+        return None if job is None else tier_figures(flink.totals(job.id, SCOPE))
+    except RestError:
+        return None
 
 
 def _health(endpoints: Endpoints) -> list[FeedHealth]:

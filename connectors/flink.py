@@ -10,6 +10,7 @@ import http.client
 import json
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Mapping, Sequence
@@ -125,6 +126,20 @@ class FlinkRest:
             return ""
         return str(max(found, key=lambda entry: entry["id"])["external_path"])
 
+    def totals(self, job_id: str, scope: str) -> dict[str, float]:
+        """The job's metrics whose name holds `scope`, by what follows it, each summed over all subtasks."""
+        found: dict[str, float] = {}
+        for vertex in self._json("GET", f"/jobs/{job_id}")["vertices"]:
+            address = f"/jobs/{job_id}/vertices/{vertex['id']}/subtasks/metrics"
+            names = [name for metric in self._list(address) if scope in (name := str(metric["id"]))]
+            # An address has its limits; a name is some 80 characters.
+            for first in range(0, len(names), 40):
+                asked = urllib.parse.quote(",".join(names[first : first + 40]), safe=",")
+                for metric in self._list(f"{address}?get={asked}&agg=sum"):
+                    name = str(metric["id"]).partition(scope)[2]
+                    found[name] = found.get(name, 0.0) + float(metric["sum"])
+        return found
+
     # ------------------------------------------------------------ starting
 
     def python_jar(self, jar: Path) -> str:
@@ -217,6 +232,13 @@ class FlinkRest:
         return self._call("GET", "/jobmanager/log").decode(errors="replace")
 
     # ------------------------------------------------------------ HTTP
+
+    def _list(self, path: str) -> list[dict[str, Any]]:
+        """What a GET answers where Flink answers with a list."""
+        found = json.loads(self._call("GET", path))
+        if not isinstance(found, list):
+            raise RestError(f"Flink answered GET {path} with something other than a list")
+        return found
 
     def _json(
         self, method: str, path: str, body: Mapping[str, object] | None = None, timeout_s: float | None = None

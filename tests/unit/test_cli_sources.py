@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import cli.main
+from connectors.flink import Job
 from connectors.kafka import BrokerUnreachableError, Message
 from state_schemas.codec import decode_record, encode_record
 from state_schemas.fetching import FetchRequest, FetchResult
@@ -39,6 +40,7 @@ class Topics:
 @pytest.fixture
 def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
     kept = Topics()
+    monkeypatch.setenv("BROADSHEET_FLINK_REST", "http://127.0.0.1:1")
 
     class Producer:
         def __init__(self, *_: Any, **__: Any) -> None: ...
@@ -225,9 +227,9 @@ def answer(feed: str, outcome: str, at_ms: int, **more: Any) -> tuple[str, bytes
         feed_id=feed,
         kind="feed",
         url="u",
-        outcome=outcome,
+        outcome=outcome,  # type: ignore[arg-type]
         fetched_ms=at_ms,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
     return feed, encode_record(result)
 
@@ -259,10 +261,33 @@ def test_health_tells_each_feeds_last_answer_and_counts(topics: Topics) -> None:
     harbour = feeds["harbour"]
     assert (harbour["polls"], harbour["not_modified"], harbour["pages"], harbour["last_poll_ms"]) == (2, 1, 1, 2)
     assert harbour["set_aside"] == {"entry_without_link": 1}
+    assert (harbour["bodies"], harbour["wasted"]) == (1, 0)
+    topics.records[FEEDS_FETCHED.name].append(answer(FEED, "fetched", 3))
+    (wasted,) = [entry["wasted"] for entry in health()["feeds"] if entry["publisher"] == "harbour"]
+    assert wasted == 1
     assert (feeds["quay"]["reason"], feeds["quay"]["failures_in_a_row"]) == ("timeout", 5)
     failing = json.loads(run("sources", "health", "--failing", "--json").stdout)["feeds"]
     assert [entry["publisher"] for entry in failing] == ["quay", "new"]
-    assert "3 feeds: 1 healthy, 1 never, 1 sick" in run("sources", "health").stdout
+    told = run("sources", "health").stdout
+    assert "3 feeds: 1 healthy, 1 never, 1 sick" in told
+    assert "no figures of polling: no poll job runs at http://127.0.0.1:1" in told
+    assert health()["polling"] is None
+
+
+def health() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run("sources", "health", "--json").stdout)
+    return found
+
+
+def test_health_shows_what_the_poll_job_counted(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
+    imported(HEADER + GOOD)
+    totals = {"tier.tail.polls": 9.0, "tier.tail.answers": 8.0, "tier.tail.not_modified": 6.0}
+    job = Job(id="j", name="broadsheet-poll", state="RUNNING", started_ms=1, running_tasks=1, tasks=1)
+    monkeypatch.setattr("cli.sources.FlinkRest.live_job", lambda self, name: job)
+    monkeypatch.setattr("cli.sources.FlinkRest.totals", lambda self, job_id, scope: totals)
+    tail = health()["polling"]["tail"]
+    assert (tail["polls"], tail["not_modified_share"], tail["discovery"]["items"]) == (9, 0.75, 0)
+    assert "75%" in run("sources", "health").stdout
 
 
 def test_an_answer_that_could_not_be_read_is_no_health(topics: Topics) -> None:

@@ -219,3 +219,22 @@ def test_something_that_is_not_flink(cluster: Cluster, flink: FlinkRest) -> None
 )
 def test_root_causes(lines: list[str], cause: str) -> None:
     assert root_cause(lines) == cause
+
+
+def test_totals_are_summed_over_subtasks_and_vertices_by_what_follows_the_scope(
+    cluster: Cluster, flink: FlinkRest
+) -> None:
+    cluster.answer("GET", "/jobs/j", {"vertices": [{"id": "a"}, {"id": "b"}]})
+    cluster.answer("GET", "/jobs/j/vertices/a/subtasks/metrics", [{"id": "op.ours.polls"}, {"id": "op.other"}])
+    cluster.answer(
+        "GET", "/jobs/j/vertices/b/subtasks/metrics", [{"id": "x.ours.le.+Inf.delay"}, {"id": "x.ours.polls"}]
+    )
+    cluster.answer(
+        "GET", "/jobs/j/vertices/a/subtasks/metrics?get=op.ours.polls&agg=sum", [{"id": "op.ours.polls", "sum": 3.0}]
+    )
+    cluster.answer(
+        "GET",
+        "/jobs/j/vertices/b/subtasks/metrics?get=x.ours.le.%2BInf.delay,x.ours.polls&agg=sum",
+        [{"id": "x.ours.le.+Inf.delay", "sum": 1.0}, {"id": "x.ours.polls", "sum": 2.0}],
+    )
+    assert flink.totals("j", "ours.") == {"polls": 5.0, "le.+Inf.delay": 1.0}

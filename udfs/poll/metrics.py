@@ -6,6 +6,8 @@ job does. Decides nothing.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from state_schemas.fetching import FetchResult
@@ -14,6 +16,7 @@ from udfs.poll.actions import Found
 
 # Seconds. Fine around the goals: a floor of a minute, two minutes for nine of ten, an hour's ceiling.
 DELAY_BUCKETS_S = (15, 30, 60, 90, 120, 180, 300, 600, 1_200, 1_800, 3_600)
+EDGES = [*((float(edge), str(edge)) for edge in DELAY_BUCKETS_S), (math.inf, "+Inf")]
 TIERS = ("authoritative", "tail")
 COUNTS = (
     "polls",  # requests sent
@@ -45,7 +48,7 @@ class Counter(Protocol):
 class PollMetrics:
     """Counters of one subtask; without a metrics group (a test) they count nothing."""
 
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: Any, gauges: dict[str, Callable[[], int]]) -> None:
         self._counters: dict[tuple[str, str], Counter] = {}
         self._buckets: dict[tuple[str, str], list[tuple[float, Counter]]] = {}
         self._plain: dict[str, Counter] = {}
@@ -53,14 +56,15 @@ class PollMetrics:
             return
         ours = group.add_group("broadsheet").add_group("poll")
         self._plain = {name: ours.counter(name) for name in ("unknown_feed", "quarantined")}
+        for name, read in gauges.items():
+            ours.gauge(name, read)
         for tier in TIERS:
             of_tier = ours.add_group("tier", tier)
             for name in COUNTS:
                 self._counters[name, tier] = of_tier.counter(name)
             for name in DELAYS:
                 self._buckets[name, tier] = [
-                    (edge, of_tier.add_group("le", str(edge)).counter(f"{name}_seconds_bucket"))
-                    for edge in (*DELAY_BUCKETS_S, float("inf"))
+                    (edge, of_tier.add_group("le", label).counter(f"{name}_seconds_bucket")) for edge, label in EDGES
                 ]
 
     def plain(self, name: str) -> None:

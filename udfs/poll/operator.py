@@ -9,7 +9,7 @@ due. A release re-arms its feed, so a request lost anywhere is only late.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -106,11 +106,11 @@ class Poll(KeyedProcessFunction):
         self._shards: dict[str, Shard] = {}
         self._objects: S3Objects | None = None
         self._priority, self._items, self._quarantine = priority_tag(), items_tag(), quarantine_tag()
-        group = runtime_context.get_metrics_group()
-        self._metrics = PollMetrics(group)
-        if group is not None:
-            group.gauge("feeds", lambda: sum(map(len, self._shards.values())))
-            group.gauge("waiting_for_budget", lambda: sum(shard.waiting for shard in self._shards.values()))
+        gauges: dict[str, Callable[[], int]] = {
+            "feeds": lambda: sum(map(len, self._shards.values())),
+            "waiting_for_budget": lambda: sum(shard.waiting for shard in self._shards.values()),
+        }
+        self._metrics = PollMetrics(runtime_context.get_metrics_group(), gauges)
 
     def process_element(self, value: tuple[str, bytes], ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         shard = self._shard(value[0], ctx)
