@@ -641,6 +641,19 @@ def test_a_deleted_entry_of_this_feed_becomes_a_retraction() -> None:
     assert serve.item.url == "https://n.example/1"
 
 
+def test_what_was_withdrawn_is_told_once_and_new_when_it_comes_back() -> None:
+    gone = (Deletion("g1", "https://n.example/1", NOW),)
+    state, _ = poll(new(), items(1, 2))
+    state, actions = poll(state, policy_with(items(2), deleted=gone))
+    assert len(actions) == 1
+    state, actions = poll(state, policy_with(items(3, 2), deleted=gone))
+    assert urls(actions) == ["https://n.example/3"]
+    assert len(actions) == 1
+    _, actions = poll(state, policy_with(items(1, 3, 2), deleted=gone))
+    assert urls(actions) == ["https://n.example/1"]
+    assert not actions[0].request.recheck  # type: ignore[union-attr]
+
+
 def test_nobody_withdraws_what_another_feed_lists() -> None:
     assert withdrawn(Deletion("g77", "https://other.example/1", NOW)) == []
     assert withdrawn(Deletion("https://other.example/1", "", NOW)) == []

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from state_schemas.fetching import Entry, FetchRequest, FetchResult
 from state_schemas.ids import hash64, hash64_hex
-from state_schemas.polling import FeedState, unpack_seen
-from udfs.feeds.document import Child, Deletion, FeedError, ParsedFeed
+from state_schemas.polling import FeedState, pack_seen, unpack_seen
+from udfs.feeds.document import Child, FeedError, ParsedFeed
 from udfs.feeds.identity import page_address
 from udfs.poll.actions import Action, Ask, Decision, Found, SetAside
 from udfs.poll.items import difference
@@ -50,7 +50,8 @@ def take_items(
         one_of_several=child,
     )
     actions = _ask_pages(state, document, found.new, found.changed, now_ms)
-    actions += _retractions(state, document.deleted, now_ms)
+    retractions, seen = _retractions(state, document, found.seen, now_ms)
+    actions += retractions
     new = len(found.new)
     overran = (
         count
@@ -78,7 +79,7 @@ def take_items(
             state = observed(state, stamps, now_ms, policy)
     state = replace(
         state,
-        seen=found.seen,
+        seen=seen,
         document_items=len(document.entries) or state.document_items,
         overruns=state.overruns + overran,
         guids_useless=state.guids_useless or document.guids_repeat or found.guids_restless,
@@ -111,26 +112,34 @@ def _ask_pages(
     return actions
 
 
-def _retractions(state: FeedState, deleted: tuple[Deletion, ...], now_ms: int) -> list[Action]:
+def _retractions(state: FeedState, document: ParsedFeed, seen: bytes, now_ms: int) -> tuple[list[Action], bytes]:
     """What the publisher withdrew (RFC 6721), of what this feed listed before: nobody withdraws another's articles.
 
-    The page must be one that was remembered, or its address the identity itself.
+    The page must be one that was remembered, or its address the identity itself. What is withdrawn is forgotten: it is
+    told once, and new should it come back. seen: as it would be remembered; the second value is what is left of it.
     """
+    listed_now = {entry.identity for entry in document.entries}
+    deleted = [deletion for deletion in document.deleted if hash64_hex(deletion.ref) not in listed_now]
     if not deleted:
-        return []
+        return [], seen
     remembered = unpack_seen(state.seen)
     identities, links = {item.identity for item in remembered}, {item.link for item in remembered if item.link}
     actions: list[Action] = []
+    forgotten: set[int] = set()
     for deletion in deleted:
+        identity = hash64(deletion.ref)
         named = deletion.ref if deletion.ref.startswith(("http://", "https://")) else ""
-        listed = hash64(deletion.ref) in identities
         if deletion.link and _link_hash(deletion.link) in links:
             actions.append(retract(state, deletion.link, now_ms))
-        elif named and (listed or _link_hash(named) in links):
+            forgotten |= {identity, _link_hash(deletion.link)}
+        elif named and (identity in identities or _link_hash(named) in links):
             actions.append(retract(state, named, now_ms))
-        elif listed:
+            forgotten |= {identity, _link_hash(named)}
+        elif identity in identities:
             actions.append(SetAside("deletion_without_page", state.source.feed_id, deletion.ref[:200]))
-    return actions
+            forgotten.add(identity)
+    left = [item for item in unpack_seen(seen) if item.identity not in forgotten and item.link not in forgotten]
+    return actions, pack_seen(left, sum(1 for item in left if item.link or item.title or item.stamp))
 
 
 def _link_hash(link: str) -> int:
