@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
+from yarl import URL
 
 from cli.errors import UserError
 from cli.source_rows import COLUMNS, source_of, url_fault
@@ -48,7 +49,7 @@ _REASONS = {
     "section_has_feed": "a feed of this section is there",
     "registered": "registered already",
     "html_not_feed": "a page, no feed",
-    "front_without_links": "hardly any links to articles",
+    "front_without_articles": "hardly any links to articles",
     "sitemap_without_news": "no news sitemap",
     "not_a_news_sitemap": "no news sitemap",
     "robots_disallowed": "robots.txt does not allow it",
@@ -85,6 +86,9 @@ def discover(url: str, *, fronts: bool, dry_run: bool, as_json: bool, **about: s
     url = url.strip() if "://" in url else f"https://{url.strip()}"
     if reason := url_fault(url, endpoints.gateway):
         raise UserError(f"{url} {reason}")
+    if not urlsplit(url).path:
+        # Two spellings of one front page would be registered as two.
+        url = str(URL(url, encoded=True).with_path("/", encoded=True, keep_query=True))
     wanted = {key: value or "" for key, value in about.items()}
     # What is wrong with an option is said before the site is asked, not after.
     checked = source_of(_row(url, wanted), 0, gateway=endpoints.gateway)
@@ -121,8 +125,10 @@ def _surveyed(url: str, endpoints: Endpoints, fronts: bool) -> Survey:
     from services.fetcher.fetching import Fetching
     from services.fetcher.policy import FetchPolicy
     from services.fetcher.settings import FetcherSettings
+    from udfs import sections
     from udfs.articles.canonical import load_tracking_parameters
     from udfs.profiles import ProfileError, policy
+    from udfs.sections import SectionTerms, parse_sections
 
     async def ask() -> Survey:
         bounds = SurveyPolicy()
@@ -130,7 +136,7 @@ def _surveyed(url: str, endpoints: Endpoints, fronts: bool) -> Survey:
             bounds, limits.http(settings.ports), user_agent=settings.user_agent(), gateway=endpoints.gateway
         )
         try:
-            return await survey(url, Fetching(limits, client), client, tracking, fronts=fronts, bounds=bounds)
+            return await survey(url, Fetching(limits, client), client, tracking, terms, fronts=fronts, bounds=bounds)
         finally:
             await client.close()
 
@@ -138,6 +144,7 @@ def _surveyed(url: str, endpoints: Endpoints, fronts: bool) -> Survey:
     folder = endpoints.reference_data_folder()
     try:
         limits = policy(FetchPolicy, "fetcher", endpoints.profile, folder)
+        terms = SectionTerms(parse_sections((folder / sections.FILE).read_text("utf-8"), (), []))
         tracking = load_tracking_parameters(folder / "tracking_parameters.txt")
     except (ProfileError, OSError) as error:
         raise UserError(str(error)) from None

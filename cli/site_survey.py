@@ -36,6 +36,7 @@ from udfs.feeds.candidates import (
 )
 from udfs.feeds.discovery import SiteFacts, read_site
 from udfs.feeds.offers import Answer, Offer, covering, has_feed, judge, without_duplicates
+from udfs.sections import SectionTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +114,16 @@ async def survey(
     fetching: Fetching,
     client: SurveyClient,
     tracking: TrackingParameters,
+    terms: SectionTerms,
     *,
     fronts: bool = False,
     bounds: SurveyPolicy,
 ) -> Survey:
-    """What the site at `url`, or the feed there, has to offer. Raises SurveyError where it cannot be asked or read."""
-    asking = _Survey(fetching, client, tracking, bounds)
+    """What the site at `url`, or the feed there, has to offer. terms: what sections are called.
+
+    Raises SurveyError where the site cannot be asked or read.
+    """
+    asking = _Survey(fetching, client, tracking, terms, bounds)
     facts = await asking.whole(url, fronts)
     offers, same = without_duplicates(asking.offers)
     return Survey(facts, offers, asking.left + same, client.spent, client.received_bytes)
@@ -147,12 +152,14 @@ class _Survey:
     fetching: Fetching
     client: SurveyClient
     tracking: TrackingParameters
+    terms: SectionTerms
     bounds: SurveyPolicy
     policy: DiscoveryPolicy = field(default_factory=DiscoveryPolicy)
     offers: list[Offer] = field(default_factory=list)
     left: list[LeftOut] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
     pages: list[Response] = field(default_factory=list)  # HTML that came where a feed was looked for
+    page: str = ""  # the address of the page that was given, once it came
     children: int = 0  # of sitemap indexes, asked so far
 
     def __post_init__(self) -> None:
@@ -178,6 +185,7 @@ class _Survey:
                 raise SurveyError(f"{url} is no page, feed or news sitemap ({verdict.reason.replace('_', ' ')})")
             facts = await asyncio.to_thread(read_site, page.body, page.final_url, page.headers, self.policy)
             self.left += facts.left_out
+            self.page = facts.url
         await self._ask([*facts.feeds, *self._sitemaps(facts.url)])
         await self._ask(facts.anchors)
         await self._read_directories(facts.url)
@@ -215,6 +223,8 @@ class _Survey:
             got = await self._fetch(candidate, "page" if candidate.kind == "front" else "feed")
             if isinstance(got, LeftOut):
                 return got
+            if candidate.kind == "front" and address_key(got.final_url) == address_key(self.page):
+                return LeftOut(candidate.url, candidate.via, "duplicate", f"leads to {self.page}")
             verdict = await self._judge(candidate, got)
         if isinstance(verdict, LeftOut) and verdict.reason == "html_not_feed":
             self.pages.append(got)
@@ -224,7 +234,7 @@ class _Survey:
         kind, link = got.headers.get("content-type", ""), got.headers.get("link", "")
         # Beside the loop: a large document takes a second, in which the other answers would run out of time.
         return await asyncio.to_thread(
-            judge, candidate, Answer(got.final_url, got.body, kind, link, got.moved), self.tracking
+            judge, candidate, Answer(got.final_url, got.body, kind, link, got.moved), self.tracking, self.page
         )
 
     async def _fetch(self, candidate: Candidate, kind: str) -> Response | LeftOut:
@@ -297,10 +307,20 @@ class _Survey:
         self.pages.clear()
 
     async def _ask_fronts(self, facts: SiteFacts) -> None:
+        """Sections whose names are known first: a navigation also leads to offers, games and the publisher itself."""
         without = []
         for section in facts.sections:
             if has_feed(section, self.offers):
                 self.left.append(LeftOut(section.url, section.via, "section_has_feed"))
             else:
                 without.append(section)
-        await self._ask(without)
+
+        def rank(section: Candidate) -> tuple[bool, int]:
+            folders = urlsplit(section.url).path.strip("/").split("/")
+            named = (section.title, folders[-1].partition(".")[0])
+            return not any(self.terms.section_of(name, facts.language) for name in named), len(folders)
+
+        without.sort(key=rank)
+        limit = self.policy.fronts
+        self.left += [LeftOut(one.url, one.via, "too_many_links", f"more than {limit}") for one in without[limit:]]
+        await self._ask(without[:limit])

@@ -188,7 +188,7 @@ def _sections(page: Page, url: str, base: str, policy: DiscoveryPolicy) -> tuple
             title, target = _text(link, policy), _target(link.get("href"), base)
             if target and 0 < len(title) <= 40 and is_section(target, url):
                 found.setdefault(address_key(target), Candidate(target, "navigation", "front", title))
-    return tuple(found.values())[1 : policy.fronts + 1]
+    return tuple(found.values())[1 : policy.sections + 1]
 
 
 def _menus(page: Page) -> Iterator[Any]:

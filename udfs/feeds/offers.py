@@ -62,10 +62,11 @@ class Offer:
     children: tuple[Child, ...] = ()
 
 
-def judge(candidate: Candidate, answer: Answer, tracking: TrackingParameters) -> Offer | LeftOut:
+def judge(candidate: Candidate, answer: Answer, tracking: TrackingParameters, page: str = "") -> Offer | LeftOut:
     """What the document is. An index is an Offer with children; `covering` says what of it is to be registered.
 
-    Reasons to leave it out: those of FeedError, comment_feed, sitemap_without_news, front_without_links.
+    page: the page that was given; the feed below its own address, if empty, waits for comments on it.
+    Reasons to leave it out: those of FeedError, comment_feed, sitemap_without_news, front_without_articles.
     """
     try:
         parsed = parse_feed(
@@ -78,8 +79,11 @@ def judge(candidate: Candidate, answer: Answer, tracking: TrackingParameters) ->
     if parsed.format == "sitemap_index" and not parsed.children:
         return LeftOut(candidate.url, candidate.via, "sitemap_without_news", "an index that names none")
     if parsed.format == "front" and len(parsed.entries) < FRONT_ENTRIES:
-        return LeftOut(candidate.url, candidate.via, "front_without_links", f"{len(parsed.entries)} links to articles")
-    if _is_comments(parsed):
+        return LeftOut(
+            candidate.url, candidate.via, "front_without_articles", f"{len(parsed.entries)} links to articles"
+        )
+    own = bool(urlsplit(page).path.strip("/")) and address_key(candidate.url).startswith(f"{address_key(page)}/")
+    if _is_comments(parsed) or (own and not parsed.entries and parsed.format in ("rss", "atom")):
         return LeftOut(candidate.url, candidate.via, "comment_feed", parsed.title[:200])
     hub, topic = websub_links(answer.link_header, answer.url)
     dates = [entry.published_ms or entry.updated_ms for entry in parsed.entries]
@@ -162,18 +166,15 @@ def without_duplicates(offers: Iterable[Offer]) -> tuple[list[Offer], list[LeftO
             if worse is not best and worse.url != best.url:
                 left.append(LeftOut(worse.url, worse.via, "duplicate", f"as {best.url}, {_why(best, worse)}"))
         whole = replace(best, seen=frozenset().union(offer.seen, *(other.seen for other in alike)))
-        if alike:
-            kept[kept.index(alike[0])] = whole
-            kept = [other for other in kept if other not in alike]
-        else:
-            kept.append(whole)
+        first = next((place for place, other in enumerate(kept) if other in alike), len(kept))
+        kept = [*kept[:first], whole, *(other for other in kept[first:] if other not in alike)]
     return kept, left
 
 
 def _same(left: Offer, right: Offer) -> bool:
     if left.seen & right.seen:
         return True
-    if left.kind != right.kind or left.kind == "front":
+    if left.kind != right.kind:
         return False
     count = min(len(left.keys), len(right.keys))
     if count < _TELLING:
