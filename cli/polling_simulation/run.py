@@ -6,7 +6,7 @@ import multiprocessing
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from cli.polling_simulation import schedules
 from cli.polling_simulation.engine import Engine, Outcome
 from cli.polling_simulation.figures import Measured, peak_minute, span
 from cli.polling_simulation.publishers import Feed, draw
-from cli.polling_simulation.world import DAY_MS, NewsEvent, SampledFeed, World, news_events, sample
+from cli.polling_simulation.world import DAY_MS, NewsEvent, SampledFeed, World, news_events, sample, tier_sizes
 from udfs.poll.policy import PollPolicy
 
 BOOTSTRAPS = 100
@@ -51,6 +51,7 @@ def simulate(wishes: Wishes, say: Callable[[str], None]) -> tuple[dict[str, obje
     """The report (for JSON, see docs/polling-simulation.md), and the outcomes of our own schedule."""
     world = World()
     began = time.monotonic()
+    audits = audit_polls_per_second(wishes)
     chosen = sample(wishes.feeds, wishes.sample, wishes.seed, world)
     events = news_events(wishes.days, wishes.seed, world)
     say(f"{len(chosen)} feeds stand for {wishes.feeds}; {wishes.days} days ...")
@@ -71,6 +72,7 @@ def simulate(wishes: Wishes, say: Callable[[str], None]) -> tuple[dict[str, obje
         "warm_up_days": wishes.warm_up_days,
         "seed": wishes.seed,
         "budget": wishes.budget_per_s,
+        "audit_polls_per_second": audits,
         **with_pushes.figures(),
         "peak_minute_polls_per_second": peak_minute(minutes, begin),
         "held_back_share": sum(part.late for part in parts) / max(float(minutes.sum()), 1e-9),
@@ -93,6 +95,14 @@ def simulate(wishes: Wishes, say: Callable[[str], None]) -> tuple[dict[str, obje
     report["cpu_seconds"] = sum(part.cpu_s for part in parts)
     report["seconds"] = time.monotonic() - began
     return report, outcomes
+
+
+def audit_polls_per_second(wishes: Wishes) -> float:
+    """What the audited feeds take of the budget; they are left out of the simulation, and of its figures."""
+    policy, sizes = wishes.policy, tier_sizes(wishes.feeds, World())
+    audited = sizes["top"] / policy.audit_authoritative if policy.audit_authoritative else 0.0
+    audited += (sizes["busy"] + sizes["tail"]) / policy.audit_tail if policy.audit_tail else 0.0
+    return audited * 1000 / policy.audit_ms
 
 
 def _tier(report: dict[str, object], tier: str, name: str) -> float:
@@ -172,12 +182,13 @@ def _part(chosen: list[SampledFeed], events: list[NewsEvent], wishes: Wishes, wo
     share = sum(about.weight for about in chosen) / wishes.feeds
     engine = Engine(
         feeds=feeds,
-        policy=wishes.policy,
+        # A feed that is asked every minute to be watched, and stands for hundreds, would tell of nothing but itself.
+        policy=replace(wishes.policy, audit_authoritative=0, audit_tail=0),
         world=world,
         days=wishes.days,
         warm_up_days=wishes.warm_up_days,
         seed=wishes.seed,
-        budget_per_s=wishes.budget_per_s * share,
+        budget_per_s=(wishes.budget_per_s - audit_polls_per_second(wishes)) * share,
     )
     outcomes = engine.run()
     return Part(feeds, outcomes, engine.minutes, engine.late, time.process_time() - began)
