@@ -28,6 +28,9 @@ class Endpoints:
     s3_secret_key: str = field(default="broadsheet-local", repr=False)
     flink_rest: str = "http://127.0.0.1:18081"
     origin: str = "http://127.0.0.1:18080"
+    push: str = "http://127.0.0.1:18082"  # where the push service listens
+    # The public address of the push service, which hubs call back; empty: no hub is subscribed to.
+    push_public: str = ""
     # Where every host name leads instead of DNS ("127.0.0.1:18090"); empty: the real internet.
     gateway: str = ""
     # Parts of the installation.
@@ -51,7 +54,9 @@ class Endpoints:
                 host, _, port = address.rpartition(":")
                 if not host or not _is_port(port):
                     raise SettingsError(f"BROADSHEET_{name.upper()} must be HOST:PORT, not {address!r}")
-        for name in ("s3_endpoint", "flink_rest", "origin"):
+        for name in ("s3_endpoint", "flink_rest", "origin", "push", "push_public"):
+            if name == "push_public" and not settings.push_public:
+                continue
             if not _is_web_address(getattr(settings, name)):
                 raise SettingsError(f"BROADSHEET_{name.upper()} must be an http(s) address")
         return settings

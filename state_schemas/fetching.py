@@ -46,6 +46,7 @@ class Body(Record, frozen=True):
 class FetchRequest(Record, frozen=True):
     """One request to the fetch tier. Key: host.
 
+    kind: a feed or page is got; to a hub (WebSub) `form` is posted, and only whether it took it is answered.
     floor_ms: a feed asked again sooner than this after the last request is refused (`within_floor`).
     entry, found_ms: for pages, the feed's own item and when it was first found; they come back with the answer.
     recheck: the page is known and asked for again: the fetcher adds its own validators, and nothing is sent where it is
@@ -53,7 +54,7 @@ class FetchRequest(Record, frozen=True):
     """
 
     request_id: str
-    kind: Literal["feed", "page"]
+    kind: Literal["feed", "page", "hub"]
     url: str
     host: str
     feed_id: str
@@ -66,6 +67,7 @@ class FetchRequest(Record, frozen=True):
     found_ms: int = 0
     attempt: int = 0
     recheck: bool = False
+    form: dict[str, str] = {}
     missing_ms: int = 0
 
 
@@ -73,7 +75,7 @@ Outcome = Literal["fetched", "not_modified", "gone", "failed", "refused", "defer
 
 
 class FetchResult(Record, frozen=True):
-    """The answer to a feed request, or a deferred page request handed back. Key: feed id. Topic: feeds.fetched.
+    """The answer to a feed or hub request, or a deferred page request handed back. Key: feed id. Topic: feeds.fetched.
 
     outcome: fetched (2xx with a body), not_modified (304), gone (410), failed (any other status, time-out, broken
     transfer), refused (never asked: robots, private address, scheme, floor), deferred (the host's gate, breaker or
@@ -83,7 +85,7 @@ class FetchResult(Record, frozen=True):
 
     request_id: str
     feed_id: str
-    kind: Literal["feed", "page"]
+    kind: Literal["feed", "page", "hub"]
     url: str
     outcome: Outcome
     fetched_ms: int

@@ -59,17 +59,28 @@ class Publisher(Record, frozen=True):
 
 
 class PollSignal(Record, frozen=True):
-    """A wish to poll a feed sooner. Key: feed id. `links` are pages a verified delivery named, never its text."""
+    """A wish to poll a feed sooner, or news of its subscription. Key: feed id.
+
+    ping: its publisher asks. websub: a verified delivery; `links` are the pages it named, never its text. burst: it may
+    have news of an event, until `until_ms`. recheck: ask for the pages `links` again. lease, denied, unsubscribed: what
+    a hub said of the subscription with this callback `token`; a lease lasts until `until_ms`.
+    """
 
     feed_id: str
-    signal: Literal["ping", "websub", "burst", "recheck", "lease"]
+    signal: Literal["ping", "websub", "burst", "recheck", "lease", "denied", "unsubscribed"]
     signalled_ms: int
     links: tuple[str, ...] = ()
     until_ms: int = 0
+    token: str = ""
 
 
 class Subscription(Record, frozen=True):
-    """A WebSub subscription. Key: feed id. Topic: websub.subscriptions."""
+    """A WebSub subscription as poll wants it, for push to verify. Key: feed id. Topic: websub.subscriptions.
+
+    callback_token: the secret last part of the callback's path, 32 hex digits or more. secret: signs deliveries. pending,
+    verified: a hub's question for mode subscribe is answered yes; unsubscribed: for mode unsubscribe, and deliveries
+    are dropped. A record takes the place of the feed's one before: its callback is then unknown.
+    """
 
     feed_id: str
     topic: str
