@@ -53,6 +53,9 @@ _REASONS = {
     "sitemap_without_news": "no news sitemap",
     "not_a_news_sitemap": "no news sitemap",
     "robots_disallowed": "robots.txt does not allow it",
+    "host_busy": "not asked any more, the host wants long pauses",
+    "retry_after": "not asked any more, the host wants to be left alone",
+    "breaker_open": "not asked any more, the host failed too often",
     "out_of_time": "not asked any more",
     "out_of_requests": "not asked any more",
     "out_of_bytes": "not asked any more",
@@ -94,10 +97,11 @@ def discover(url: str, *, fronts: bool, dry_run: bool, as_json: bool, **about: s
     checked = source_of(_row(url, wanted), 0, gateway=endpoints.gateway)
     if isinstance(checked, str):
         raise UserError(checked)
+    # The broker before the site: one that is down would make a minute's questions vain.
+    known = {} if dry_run else sources._registered(endpoints)
     found = _surveyed(url, endpoints, fronts)
     if not found.offers:
         raise UserError(_nothing(url, found))
-    known = {} if dry_run else sources._registered(endpoints)
     records, left = _records(found, wanted, endpoints, known, sources._now_ms())
     if records and not dry_run:
         sources._send(endpoints, [record for _, record in records])
@@ -225,7 +229,9 @@ def _is_miss(one: LeftOut) -> bool:
 def _nothing(url: str, found: Survey) -> str:
     given = next((one for one in found.left_out if one.via == "given"), None)
     reason = f"; the page itself: {_REASONS.get(given.reason, given.reason.replace('_', ' '))}" if given else ""
-    return f"{url}: no feed, news sitemap or front page was found in {found.spent} requests{reason}"
+    short = next((one for one in found.left_out if one.reason.startswith("out_of_")), None)
+    ended = f"; not all was asked: {short.detail}" if short and short is not given else ""
+    return f"{url}: no feed, news sitemap or front page was found in {found.spent} requests{reason}{ended}"
 
 
 def _summary(records: list[tuple[Offer, Source]], found: Survey, *, dry_run: bool) -> str:
