@@ -80,7 +80,7 @@ def judge(candidate: Candidate, answer: Answer, tracking: TrackingParameters, pa
         return LeftOut(candidate.url, candidate.via, "sitemap_without_news", "an index that names none")
     if parsed.format == "front" and len(parsed.entries) < FRONT_ENTRIES:
         return LeftOut(
-            candidate.url, candidate.via, "front_without_articles", f"{len(parsed.entries)} links to articles"
+            candidate.url, candidate.via, "front_without_articles", f"{len(parsed.entries)} of at least {FRONT_ENTRIES}"
         )
     own = bool(urlsplit(page).path.strip("/")) and address_key(candidate.url).startswith(f"{address_key(page)}/")
     if _is_comments(parsed) or (own and not parsed.entries and parsed.format in ("rss", "atom")):
