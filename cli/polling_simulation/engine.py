@@ -24,6 +24,9 @@ from udfs.poll.policy import PollPolicy
 
 _DUE, _ANSWER, _SIGNAL, _BUDGET = range(4)
 
+# Polls of mean weight that the bucket holds at least; one second of 320 in a sample of a tenth.
+LUMPS = 30
+
 # Columns of Outcome.counts.
 POLLS, UNMODIFIED, NEWS, BODY_ONLY, FAILED, RECHECKS = range(6)
 
@@ -79,6 +82,7 @@ class Engine:
     _sequence: int = 0
     _waiting: dict[int, schedule.Standing] = field(default_factory=dict)
     _tokens: float = 0.0
+    _most_tokens: float = 0.0
     _refilled: int = 0
     _slots: list[_Slot] = field(default_factory=list)
     _delays: list[int] = field(default_factory=list)  # from release to answer, drawn in turn
@@ -94,6 +98,10 @@ class Engine:
         self._delays = np.minimum(self.world.answer_median_ms * spread, 20_000).astype(int).tolist()
         self._faults = chance.random(1 << 16).tolist()
         self._slots = [slot for feed in self.feeds for slot in self._enter(feed)]
+        # Polls of a sample come in lumps of its feeds' weight, which must not look like a rush.
+        lump = sum(feed.about.weight for feed in self.feeds) / max(1, len(self.feeds))
+        saved = self.budget_per_s * self.policy.budget_saved_s
+        self._most_tokens = max(1.0, saved, LUMPS * lump if lump > 1 else 0.0)
         self._tokens = self._most_tokens
         for n, slot in enumerate(self._slots):
             self._schedule(n, 0)
@@ -184,10 +192,6 @@ class Engine:
         if self._waiting:
             self._push(at + self.policy.tick_ms, _BUDGET, -1)
 
-    @property
-    def _most_tokens(self) -> float:
-        return max(1.0, self.budget_per_s * self.policy.budget_saved_s)
-
     def _refill(self, at: int) -> None:
         self._tokens = min(self._tokens + (at - self._refilled) / 1000 * self.budget_per_s, self._most_tokens)
         self._refilled = at
@@ -233,8 +237,7 @@ class Engine:
             if document is not None and digest == slot.state.body_hash:
                 document = None  # as the operator does
         slot.state, actions = schedule.after_result(
-            slot.state, result, document, START_MS + at, self.policy, body=digest
-        )
+            slot.state, result, document, START_MS + at, self.policy, body=digest, callbacks=_CALLBACKS, chance=_CHANCE)
         news = 0
         for action in actions:
             if isinstance(action, Ask) and action.request.entry is not None:
@@ -279,8 +282,9 @@ class Engine:
 
     def _signalled(self, n: int, signal: PollSignal, at: int) -> None:
         slot = self._slots[n]
-        decided = schedule.after_signal(slot.state, signal, START_MS + at, self.policy)
-        slot.state = decided if isinstance(decided, FeedState) else decided[0]
+        if slot.state.subscription is not None:
+            signal = replace(signal, token=slot.state.subscription.token)
+        slot.state, _ = schedule.after_signal(slot.state, signal, START_MS + at, self.policy)
         if slot.state.answered:
             if n in self._waiting:
                 self._waiting[n] = schedule.standing(slot.state, START_MS + at)

@@ -38,7 +38,7 @@ _ZONE_SHARES = np.array([5, 2, 5, 10, 2, 5, 9, 13, 7, 6, 2, 10, 6, 8, 8, 2], dty
 class Feed:
     """What is true of one feed.
 
-    visible: when each item appears in the document, ascending. published: what it says of itself (ms, or None of all).
+    visible: when each item is first served, ascending. published: what it says of itself (ms, or None of all).
     edited: when an item's title changes, NEVER for most. outages: (start, end) of times without an answer.
     pushes: when a hub's delivery arrives. bursts: when the ranking's signal arrives.
     """
@@ -68,10 +68,11 @@ def draw(about: SampledFeed, days: int, seed: int, events: list[NewsEvent], worl
     own = [event for event in events if event.group == about.rank * 7919 % world.groups]
     mine = [event for event in own if chance.random() < world.event_reach]
     published = _items(about, days, mine, chance, world)
-    visible = published.copy()
-    if cache_ms:
-        phase = int(chance.integers(cache_ms))
-        visible = -(-(visible - phase) // cache_ms) * cache_ms + phase
+    length = world.median_length * np.exp(world.length_spread * chance.standard_normal())
+    length = int(np.clip(length, world.shortest, world.longest))
+    outages = _outages(days, chance, world)
+    visible, kept = _served(published, cache_ms, int(chance.integers(max(1, cache_ms))), outages, length)
+    published = published[kept]
     edited = np.full(len(visible), NEVER, dtype=np.int64)
     if chance.random() < world.edited:
         which = chance.random(len(visible)) < world.edits
@@ -113,22 +114,34 @@ def draw(about: SampledFeed, days: int, seed: int, events: list[NewsEvent], worl
         published=claimed,
         dated=dated,
         edited=edited,
-        outages=_outages(days, chance, world),
+        outages=outages,
         pushes=pushes,
         bursts=np.array([event.start_ms + world.event_noticed_ms for event in mine], dtype=np.int64),
-        length=int(
-            np.clip(
-                world.median_length * np.exp(world.length_spread * chance.standard_normal()),
-                world.shortest,
-                world.longest,
-            )
-        ),
+        length=length,
         validators=validators,
         restless_body=bool(chance.random() < 0.5),
         ttl_ms=ttl,
         cache_ms=cache_ms,
         hub=hub,
     )
+
+
+def _served(
+    published: Times, cache_ms: int, phase: int, outages: list[tuple[int, int]], length: int
+) -> tuple[Times, NDArray[np.bool_]]:
+    """When each item is first served, and which ones ever are: after the cache's renewal, and after an outage.
+
+    No schedule sees them sooner; and of what piles up meanwhile, none sees more than the document holds.
+    """
+    visible = published.copy()
+    if cache_ms:
+        visible = -(-(visible - phase) // cache_ms) * cache_ms + phase
+    for start, end in outages:
+        visible[(visible >= start) & (visible < end)] = end
+    kept = np.ones(len(visible), dtype=np.bool_)
+    if len(visible) > length:
+        kept[:-length] = visible[:-length] < visible[length:]
+    return visible[kept], kept
 
 
 def _spread(chance: np.random.Generator, median_ms: float, spread: float, count: int) -> Times:
