@@ -27,10 +27,11 @@ from state_schemas.topics import (
     POLL_SIGNALS,
     QUARANTINE,
     SOURCES,
+    WEBSUB_SUBSCRIPTIONS,
     Topic,
 )
 from udfs.feeds.document import ReaderPolicy
-from udfs.poll.operator import Poll, Route, items_tag, priority_tag
+from udfs.poll.operator import Poll, Route, items_tag, priority_tag, subscriptions_tag
 from udfs.poll.policy import PollPolicy
 
 CHECKPOINT_MS = 30_000
@@ -60,6 +61,7 @@ def main(argv: list[str]) -> None:
     sink(requests, FETCH_REQUESTS, "poll", endpoints, "at_least_once")
     sink(requests.get_side_output(priority_tag()), FETCH_REQUESTS_PRIORITY, "poll", endpoints, "at_least_once")
     sink(requests.get_side_output(items_tag()), ITEMS_RAW, "poll", endpoints, "at_least_once")
+    sink(requests.get_side_output(subscriptions_tag()), WEBSUB_SUBSCRIPTIONS, "poll", endpoints, "at_least_once")
     aside = requests.get_side_output(quarantine_tag()).union(
         *(stream.get_side_output(quarantine_tag()) for stream in (sources, signals, answers))
     )

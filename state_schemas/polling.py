@@ -6,6 +6,8 @@ import struct
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import msgspec
+
 from state_schemas.codec import State, upgrades
 from state_schemas.sources import Source
 
@@ -57,6 +59,22 @@ def unpack_seen(data: bytes) -> list[SeenItem]:
     return items
 
 
+class Subscribed(msgspec.Struct, frozen=True, array_like=True):
+    """A feed's subscription at a hub. state: pending (asked for), verified, leaving (asked to end).
+
+    token, secret: as in the Subscription record. asked_ms: the last request to the hub, or its last yes; renew_ms: when
+    a verified one is asked for again.
+    """
+
+    hub: str
+    topic: str
+    token: str
+    secret: str
+    state: Literal["pending", "verified", "leaving"]
+    asked_ms: int
+    renew_ms: int = 0
+
+
 class FeedState(State, frozen=True):
     """One feed's row. Instants: ms UTC, 0 where never. Counters only grow, unless said otherwise.
 
@@ -78,6 +96,8 @@ class FeedState(State, frozen=True):
     signalled_ms: the last wish to be polled soon. hub, topic: WebSub's links in the last document.
     pending: page requests held for later. ttl_ms: how long the last document said it stays the same, 0 where it did
     not. children_ms: the newest change of a sitemap index's children that were asked for.
+    subscription: at the feed's hub, if it has one; hub_failures, hub_retry_ms: how often in a row it could not be
+    had, and when it is tried again; push_misses: items that polls found while a lease was verified, since a push.
     audit_due_ms: of an audited feed, when its schedule would ask it, else 0; audit_found: when each item came that the
     schedule would not have found yet, 64-bit ms each.
     """
@@ -126,6 +146,10 @@ class FeedState(State, frozen=True):
     children_ms: int = 0
     audit_due_ms: int = 0
     audit_found: bytes = b""
+    subscription: Subscribed | None = None
+    hub_failures: int = 0
+    hub_retry_ms: int = 0
+    push_misses: int = 0
 
 
 _SEEN_FIELD = 11

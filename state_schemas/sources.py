@@ -77,9 +77,9 @@ class PollSignal(Record, frozen=True):
 class Subscription(Record, frozen=True):
     """A WebSub subscription as poll wants it, for push to verify. Key: feed id. Topic: websub.subscriptions.
 
-    callback_token: the secret last part of the callback's path, 32 hex digits or more. secret: signs deliveries. pending,
-    verified: a hub's question for mode subscribe is answered yes; unsubscribed: for mode unsubscribe, and deliveries
-    are dropped. A record takes the place of the feed's one before: its callback is then unknown.
+    callback_token: the secret last part of the callback's path, 32 hex digits or more. secret: signs deliveries.
+    pending, verified: a hub's question for mode subscribe is answered yes; unsubscribed: for mode unsubscribe, and
+    deliveries are dropped. A record takes the place of the feed's one before: its callback is then unknown.
     """
 
     feed_id: str

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from state_schemas.codec import dump_state, load_state
 from state_schemas.fetching import FetchRequest, FetchResult
 from state_schemas.ids import feed_id, hash64_hex
-from state_schemas.polling import NEVER_MS, FeedState, SeenItem, pack_seen
+from state_schemas.polling import NEVER_MS, FeedState, SeenItem, Subscribed, pack_seen
 from state_schemas.sources import Origin, PollSignal, Source
 from udfs.feeds.document import Child, Deletion, FeedError, ParsedFeed
 from udfs.feeds.reader import parse_feed
@@ -175,8 +175,12 @@ def test_sooner_after_a_new_item_decaying_back() -> None:
 
 
 def test_a_verified_lease_leaves_a_backstop_poll() -> None:
-    lease = PollSignal(feed_id=SOURCE.feed_id, signal="lease", signalled_ms=NOW, until_ms=NOW + 90 * DAY_MS)
-    state = signalled(rated(60.0), lease, NOW)
+    held = Subscribed("https://hub.example/", URL, "t1", "s1", "pending", NOW)
+    lease = PollSignal(
+        feed_id=SOURCE.feed_id, signal="lease", signalled_ms=NOW, until_ms=NOW + 90 * DAY_MS, token="t1"
+    )
+    rate = replace(rated(60.0), subscription=held, hub=held.hub, topic=URL)
+    state, _ = after_signal(rate, lease, NOW, POLICY)
     assert state.lease_until_ms == NOW + 14 * DAY_MS
     state, _ = poll(state, outcome="not_modified")
     assert state.next_poll_ms - NOW == POLICY.leased_ms
@@ -685,7 +689,7 @@ def test_a_ping_is_asked_at_once_but_not_within_its_floor() -> None:
 
 def test_a_ping_while_the_request_is_out_is_not_lost() -> None:
     state, _ = release(new(), NOW, POLICY)
-    ping = PollSignal(feed_id=SOURCE.feed_id, signal="websub", signalled_ms=NOW)
+    ping = PollSignal(feed_id=SOURCE.feed_id, signal="ping", signalled_ms=NOW)
     state = signalled(state, ping, NOW + 1_000)
     state, _ = after_result(state, answered(state), items(1), NOW + 2_000, POLICY)
     assert state.next_poll_ms == NOW + POLICY.push_floor_ms

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from state_schemas.fetching import Entry, FetchRequest, RawItem
 from state_schemas.polling import FeedState
+from state_schemas.sources import Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,13 @@ class SetAside:
 
 
 @dataclass(frozen=True, slots=True)
+class Subscribe:
+    """Tell push of a subscription: what to answer its hub, and how its deliveries are signed."""
+
+    subscription: Subscription
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What a poll brought, for the metrics alone.
 
@@ -60,5 +68,5 @@ class Found:
     useless: bool = False
 
 
-Action = Ask | Hold | Serve | SetAside | Found
+Action = Ask | Hold | Serve | SetAside | Subscribe | Found
 Decision = tuple[FeedState, tuple[Action, ...]]

@@ -19,14 +19,16 @@ from udfs.poll.policy import PollPolicy
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A document against what was remembered. new, changed: entries in document order, without overlap.
+    """A document against what was remembered. new, announced, changed: entries in document order, without overlap.
 
+    announced: a push named their page, which was asked for already; nothing else of them was known.
     seen: what to remember, packed. overlap: how many entries were known. guids_restless: so many of these are known by
     their page alone that guids tell nothing. stamps_restless: so many known entries have a new time under an old title
     that their times tell nothing.
     """
 
     new: tuple[Entry, ...]
+    announced: tuple[Entry, ...]
     changed: tuple[Entry, ...]
     seen: bytes
     overlap: int
@@ -57,12 +59,17 @@ def difference(
     known: list[tuple[Entry, SeenItem, SeenItem]] = []
     new: list[tuple[Entry, SeenItem]] = []
     kept: list[SeenItem] = []
+    announced: list[Entry] = []
     by_page_alone = 0
     for entry in entries:
         now = _seen(entry, alone=shared[page_address(entry.link)] == 1 if entry.link else False)
         before = by_identity.get(now.identity)
         if before is None:
             before = by_link.get(now.link)
+            if before is not None and before.identity == announcement(entry.link).identity:
+                announced.append(entry)
+                kept.append(now)
+                continue
             by_page_alone += before is not None
         if before is None:
             new.append((entry, now))
@@ -99,12 +106,19 @@ def difference(
         most, whole = max(policy.remembered, len(kept)), len(kept)
     return Difference(
         new=tuple(entry for entry, _ in new),
+        announced=tuple(announced),
         changed=tuple(changed),
         seen=pack_seen((kept + beside)[:most], min(whole, most)),
-        overlap=len(known),
+        overlap=len(known) + len(announced),
         guids_restless=by_page_alone >= 3 and by_page_alone >= policy.restless_share * len(known),
         stamps_restless=stamps_restless,
     )
+
+
+def announcement(link: str) -> SeenItem:
+    """What is remembered of a page that a push named, until its feed lists it."""
+    page = page_address(link)
+    return SeenItem(identity=hash64(f"announced {page}"), link=hash64(page) & 0xFFFFFFFF)
 
 
 def _met_again(

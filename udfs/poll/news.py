@@ -15,8 +15,8 @@ from state_schemas.polling import FeedState, pack_seen, unpack_seen
 from udfs.feeds.document import Child, FeedError, ParsedFeed
 from udfs.feeds.identity import page_address
 from udfs.poll.actions import Action, Ask, Decision, Found, SetAside
-from udfs.poll.items import difference
-from udfs.poll.pages import ask_page, host_of, retract
+from udfs.poll.items import announcement, difference
+from udfs.poll.pages import ask_again, ask_page, host_of, retract
 from udfs.poll.policy import HOUR_MS, PollPolicy
 from udfs.poll.rate import first_observed, observed, within
 
@@ -49,10 +49,10 @@ def take_items(
         trust_titles=document.format != "front",
         one_of_several=child,
     )
-    actions = _ask_pages(state, document, found.new, found.changed, now_ms)
+    actions = _ask_pages(state, document, found.new, (*found.announced, *found.changed), now_ms)
     retractions, seen = _retractions(state, document, found.seen, now_ms)
     actions += retractions
-    new = len(found.new)
+    came = (*found.new, *found.announced)
     overran = (
         count
         and not first
@@ -64,7 +64,7 @@ def take_items(
     wait = _overrun_wait(state, document, now_ms, policy) if overran else None
     told = Found(0)
     if count:
-        stamps = [entry.published_ms or entry.updated_ms for entry in found.new]
+        stamps = [entry.published_ms or entry.updated_ms for entry in came]
         if first and not child:
             stamps = [entry.published_ms or entry.updated_ms for entry in document.entries]
             state = first_observed(state, stamps, now_ms, policy)
@@ -75,7 +75,7 @@ def take_items(
             told = Found(len(recent))
         else:
             late, delays = _delays(state, found.new, now_ms, policy)
-            told = Found(new, late=late, delays_ms=delays, overran=overran, pushed=state.pushed)
+            told = Found(len(came), late=late, delays_ms=delays, overran=overran, pushed=state.pushed)
             state = observed(state, stamps, now_ms, policy)
     state = replace(
         state,
@@ -85,7 +85,7 @@ def take_items(
         guids_useless=state.guids_useless or document.guids_repeat or found.guids_restless,
         stamps_useless=state.stamps_useless or found.stamps_restless,
     )
-    return Taken(state, tuple(actions), told, new + len(found.changed), wait)
+    return Taken(state, tuple(actions), told, len(came) + len(found.changed), wait)
 
 
 def _ask_pages(
@@ -110,6 +110,23 @@ def _ask_pages(
             asked.add(page)
             actions.append(ask_page(state, entry, document.language, now_ms, recheck=recheck))
     return actions
+
+
+def ask_announced(state: FeedState, links: tuple[str, ...], now_ms: int, policy: PollPolicy) -> Decision:
+    """Ask for the pages that a delivery named and that are not known, before others; their entries follow by the poll.
+
+    Once the feed lists such a page it is asked for again with its entry, for the article may need what that says.
+    """
+    remembered = unpack_seen(state.seen)
+    known = {item.link for item in remembered}
+    fresh = tuple(link for link in links if announcement(link).link not in known)
+    asks = ask_again(state, fresh, now_ms, policy, announced=True)
+    if not asks:
+        return state, ()
+    items = [*(announcement(ask.request.url) for ask in asks), *remembered]
+    whole = len(asks) + sum(1 for item in remembered if item.link or item.title or item.stamp)
+    most = max(policy.remembered, len(remembered))
+    return replace(state, seen=pack_seen(items[:most], whole)), asks
 
 
 def _retractions(state: FeedState, document: ParsedFeed, seen: bytes, now_ms: int) -> tuple[list[Action], bytes]:

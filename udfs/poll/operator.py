@@ -9,6 +9,7 @@ due. A release re-arms its feed, so a request lost anywhere is only late.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,11 +32,12 @@ from state_schemas.topics import FEEDS_FETCHED, POLL_SIGNALS, SOURCES, Topic
 from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
 from udfs.feeds.reader import parse_feed
 from udfs.poll import schedule
-from udfs.poll.actions import Action, Ask, Found, Hold, Serve, SetAside
+from udfs.poll.actions import Action, Ask, Found, Hold, Serve, SetAside, Subscribe
 from udfs.poll.metrics import PollMetrics
 from udfs.poll.pages import release_page
 from udfs.poll.policy import PollPolicy
 from udfs.poll.shard import Shard, held_feed, held_key
+from udfs.poll.websub import CHANCE_BYTES, Callbacks, leave
 
 STAGE = "poll"
 _TOPICS: dict[bytes, Topic] = {b"s": SOURCES, b"p": POLL_SIGNALS, b"f": FEEDS_FETCHED}
@@ -45,6 +47,11 @@ _TAGS = {topic.name: tag for tag, topic in _TOPICS.items()}
 def priority_tag() -> OutputTag:
     """The side output of requests that go before all others."""
     return OutputTag("priority", ROW)
+
+
+def subscriptions_tag() -> OutputTag:
+    """The side output of subscriptions at hubs."""
+    return OutputTag("subscriptions", ROW)
 
 
 def items_tag() -> OutputTag:
@@ -106,6 +113,8 @@ class Poll(KeyedProcessFunction):
         self._shards: dict[str, Shard] = {}
         self._objects: S3Objects | None = None
         self._priority, self._items, self._quarantine = priority_tag(), items_tag(), quarantine_tag()
+        self._subscriptions = subscriptions_tag()
+        self._callbacks = Callbacks(self._endpoints.push_public)
         gauges: dict[str, Callable[[], int]] = {
             "feeds": lambda: sum(map(len, self._shards.values())),
             "waiting_for_budget": lambda: sum(shard.waiting for shard in self._shards.values()),
@@ -118,7 +127,7 @@ class Poll(KeyedProcessFunction):
         now_ms = ctx.timer_service().current_processing_time()
         try:
             if tag == b"s":
-                self._on_source(shard, decode_record(Source, record), now_ms)
+                yield from self._on_source(shard, decode_record(Source, record), now_ms)
             elif tag == b"p":
                 yield from self._on_signal(shard, decode_record(PollSignal, record), now_ms)
             else:
@@ -173,12 +182,16 @@ class Poll(KeyedProcessFunction):
         now_ms = ctx.timer_service().current_processing_time()
         ctx.timer_service().register_processing_time_timer((now_ms - place) // tick * tick + place + tick)
 
-    def _on_source(self, shard: Shard, source: Source, now_ms: int) -> None:
-        state = schedule.after_source(shard.get(source.feed_id), source, now_ms)
+    def _on_source(self, shard: Shard, source: Source, now_ms: int) -> Iterator[Any]:
+        before = shard.get(source.feed_id)
+        state = schedule.after_source(before, source, now_ms)
         if state is not None:
             self._put(shard, state)
-        elif shard.remove(source.feed_id):
+        elif before is not None:
+            shard.remove(source.feed_id)
             self._rows.remove(source.feed_id)
+            for action in leave(before, now_ms, self._policy, self._callbacks):
+                yield self._emit(action, before, now_ms)
 
     def _on_signal(self, shard: Shard, signal: PollSignal, now_ms: int) -> Iterator[Any]:
         state = shard.get(signal.feed_id)
@@ -188,8 +201,7 @@ class Poll(KeyedProcessFunction):
         after, actions = schedule.after_signal(state, signal, now_ms, self._policy)
         if after is not state:
             self._put(shard, after)
-        for action in actions:
-            yield self._emit(action, after, now_ms)
+        yield from self._act(shard, after, actions, now_ms)
 
     def _on_result(self, shard: Shard, result: FetchResult, now_ms: int) -> Iterator[Any]:
         state = shard.get(result.feed_id)
@@ -207,21 +219,35 @@ class Poll(KeyedProcessFunction):
                     document = read_document(body, result, state, self._reader)
             except FeedError as error:
                 document = error
-        after, actions = schedule.after_result(state, result, document, now_ms, self._policy, body=digest)
+        after, actions = schedule.after_result(
+            state,
+            result,
+            document,
+            now_ms,
+            self._policy,
+            body=digest,
+            callbacks=self._callbacks,
+            chance=secrets.token_bytes(CHANCE_BYTES),
+        )
         if after is not state:
             self._put(shard, after)
         if result.kind == "feed":
             found = next((action for action in actions if isinstance(action, Found)), None)
             self._metrics.answered(result, after, found)
+        yield from self._act(shard, after, actions, now_ms, body)
+
+    def _act(
+        self, shard: Shard, state: FeedState, actions: tuple[Action, ...], now_ms: int, body: bytes = b""
+    ) -> Iterator[Any]:
         for action in actions:
             if isinstance(action, Found):
                 continue
             if isinstance(action, Hold):
-                key = held_key(action.due_ms, result.feed_id, action.request.request_id)
+                key = held_key(action.due_ms, state.source.feed_id, action.request.request_id)
                 self._held.put(key, encode_record(action.request))
                 shard.hold(key)
             else:
-                yield self._emit(action, after, now_ms, body)
+                yield self._emit(action, state, now_ms, body)
 
     def _body(self, body: Body | None) -> bytes:
         """The uncompressed bytes. Raises FeedError; nothing above the reader's limit is unpacked or read."""
@@ -261,6 +287,8 @@ class Poll(KeyedProcessFunction):
             return (self._priority, row) if action.priority else row
         if isinstance(action, Serve):
             return self._items, to_row(hash64_hex(action.item.url), encode_record(action.item))
+        if isinstance(action, Subscribe):
+            return self._subscriptions, to_row(action.subscription.feed_id, encode_record(action.subscription))
         assert isinstance(action, SetAside)
         self._metrics.plain("quarantined")
         record = body if action.entry is None else encode_record(action.entry)

@@ -56,8 +56,13 @@ def ask_page(state: FeedState, entry: Entry, language: str, now_ms: int, *, rech
     return Ask(request, state.urgent or now_ms < state.burst_until_ms)
 
 
-def ask_again(state: FeedState, links: tuple[str, ...], now_ms: int, policy: PollPolicy) -> tuple[Ask, ...]:
-    """Ask for pages by their addresses alone, to see whether they changed or are gone; each once, the first of many."""
+def ask_again(
+    state: FeedState, links: tuple[str, ...], now_ms: int, policy: PollPolicy, *, announced: bool = False
+) -> tuple[Ask, ...]:
+    """Ask for pages by their addresses alone, to see whether they changed or are gone; each once, the first of many.
+
+    announced: a push named them, and they are asked for the first time, before others.
+    """
     asks: list[Ask] = []
     for link in dict.fromkeys(links):
         host = host_of(link)
@@ -72,9 +77,9 @@ def ask_again(state: FeedState, links: tuple[str, ...], now_ms: int, policy: Pol
             origin=state.source.origin,
             requested_ms=now_ms,
             found_ms=now_ms,
-            recheck=True,
+            recheck=not announced,
         )
-        asks.append(Ask(request))
+        asks.append(Ask(request, announced))
     return tuple(asks)
 
 

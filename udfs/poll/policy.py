@@ -24,9 +24,18 @@ class PollPolicy:
     leased_ms: int = 15 * MINUTE_MS  # backstop poll while a WebSub lease is verified
     lease_ceiling_ms: int = 14 * DAY_MS  # a hub that goes silent must not be trusted longer
     hint_floors: float = 2.0  # floors that max-age, ttl and the like can lengthen an interval to: they are often wrong
-    push_floor_ms: int = MINUTE_MS  # between two polls of one feed that pushes ask for
+    push_floor_ms: int = MINUTE_MS // 2  # between two polls of one feed that pushes ask for: requirement D8
     floor_slack: float = 0.1  # of a floor, left to the fetcher's clock: requests do not take equally long to reach it
     burst_ms: int = HOUR_MS  # a burst signal makes a feed priority for so long
+
+    # Subscriptions (WebSub).
+    lease_wish_ms: int = 10 * DAY_MS  # the recommendation's example; hubs grant 5 to 10 days as a rule
+    renew_share: float = 2 / 3  # of a lease, then it is asked for again
+    subscribe_after_ms: int = 10_000  # push must have read the subscription before the hub asks about it
+    verification_ms: int = 15 * MINUTE_MS  # a hub that took a request asks back within it
+    hub_retry_ms: int = HOUR_MS  # after a failure, doubled each time
+    hub_retry_ceiling_ms: int = 7 * DAY_MS
+    push_misses: int = 3  # items that polls found and no push told, in a row: the hub went silent
 
     # Rate of new items.
     rate_half_life_h: float = 168.0  # of the overall rate: a week, so that no weekday weighs much more than another

@@ -3,7 +3,8 @@
 Each function takes a feed's row, what happened, the time and the policy, and gives the next row and the actions
 (actions.py). No clock, no I/O, no chance, no Flink; jitter comes from the feed's id. Reading order: after_source,
 release, after_result with its parts, after_signal, after_clock_jump; then news.py (what a document brings), items.py
-(what of it is new), rate.py and rhythm.py (the interval), health.py (back-off), validators.py, pages.py, audit.py.
+(what of it is new), rate.py and rhythm.py (the interval), health.py (back-off), validators.py, pages.py, audit.py,
+websub.py.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from udfs.feeds.document import FeedError, ParsedFeed
 from udfs.poll.actions import Action, Ask, Decision, Found, SetAside
 from udfs.poll.audit import audited, is_audited
 from udfs.poll.health import Event, backoff_ms, health_after
-from udfs.poll.news import ask_children, is_child_of, take_child, take_items
+from udfs.poll.news import ask_announced, ask_children, is_child_of, take_child, take_items
 from udfs.poll.pages import ask_again, hold_page, host_of, is_priority, is_pushed
 from udfs.poll.policy import PollPolicy
 from udfs.poll.rate import interval_ms, observed
 from udfs.poll.validators import moved, validated
+from udfs.poll.websub import Callbacks, after_answer, after_word, delivered, hub_and_topic, missed, step
 
 # ---------------------------------------------------------------- sources
 
@@ -131,13 +133,19 @@ def after_result(
     policy: PollPolicy,
     *,
     body: int = 0,
+    callbacks: Callbacks | None = None,
+    chance: bytes = b"",
 ) -> Decision:
     """What an answer changes: schedule, validators, rate, health; and the pages of its new and changed entries.
 
     document: what was read from a fetched body; None for other outcomes, and for a body equal to the last (whose hash
     is `body`). An answer to another request than the last (a replay, or one given up as lost) only adds its items, as
-    that of a sitemap index's child does. A deferred page is held: see hold_page.
+    that of a sitemap index's child does. A deferred page is held: see hold_page. callbacks, chance: for subscriptions
+    at hubs, see websub.step; without callbacks there are none.
     """
+    callbacks = callbacks or Callbacks()
+    if result.kind == "hub":
+        return after_answer(state, result, now_ms, policy, callbacks)
     if result.kind == "page":
         if result.request is None:
             return state, ()
@@ -156,11 +164,11 @@ def after_result(
         state = replace(state, not_before_ms=now_ms + waited)
     match result.outcome:
         case "fetched":
-            return _fetched(state, result, document, now_ms, policy, body)
+            state, found, wait, actions = _fetched(state, result, document, now_ms, policy, body)
         case "not_modified":
             state = replace(observed(state, (), now_ms, policy), unmodified=state.unmodified + 1, useless=0)
             state = _succeeded(state, now_ms, policy, reason="")
-            return _scheduled(state, result, Found(0, pushed=state.pushed), None, now_ms, policy)
+            found, wait, actions = Found(0, pushed=state.pushed), None, ()
         case "deferred":
             wait = min(result.not_before_ms, now_ms + policy.retry_after_ceiling_ms) - now_ms
             return _due(state, max(wait, policy.floor_ms(state.source.tier)), now_ms, policy), ()
@@ -170,6 +178,12 @@ def after_result(
             event: Event = "gone" if result.outcome == "gone" else "failure"
             reason = result.reason or f"status_{result.status}"
             return _failed(state, event, reason, now_ms, policy), ()
+    if found is None:
+        return state, actions
+    state, of_misses = missed(state, 0 if state.pushed else found.new, now_ms, policy)
+    state, of_hub = step(state, now_ms, policy, callbacks, chance)
+    state, found = _scheduled(state, result, found, wait, now_ms, policy)
+    return state, (*actions, *of_misses, *of_hub, found)
 
 
 def _fetched(
@@ -179,11 +193,14 @@ def _fetched(
     now_ms: int,
     policy: PollPolicy,
     body: int,
-) -> Decision:
-    """A body came. Validators are kept only with one that was read whole and parsed, and replaced after every such."""
+) -> tuple[FeedState, Found | None, int | None, tuple[Action, ...]]:
+    """A body came: the row, what it brought (None: it was no feed), the wait that an overrun asks for, the actions.
+
+    Validators are kept only with a body that was read whole and parsed, and replaced after every such.
+    """
     if isinstance(document, FeedError):
         aside = SetAside(document.reason, state.source.feed_id, document.detail)
-        return _failed(state, "failure", document.reason, now_ms, policy), (aside,)
+        return _failed(state, "failure", document.reason, now_ms, policy), None, None, (aside,)
     before = state
     actions: list[Action] = []
     found, wait, changes = Found(0, pushed=state.pushed), None, 0
@@ -193,7 +210,8 @@ def _fetched(
     else:
         taken = take_items(state, document, now_ms, policy, count=True)
         state, found, wait, changes = taken.state, taken.found, taken.wait_ms, taken.changes
-        state = replace(state, hub=document.hub, topic=document.topic, ttl_ms=document.ttl_ms or 0)
+        hub, topic = hub_and_topic(result.link_header, result.final_url or result.url)
+        state = replace(state, hub=document.hub or hub, topic=document.topic or topic, ttl_ms=document.ttl_ms or 0)
         reason = _oddity(document)
         if reason == "too_many_entries" and reason != before.reason:
             detail = f"{document.dropped} entries beyond {len(document.entries)}"
@@ -207,8 +225,7 @@ def _fetched(
         state = replace(state, body_hash=body or state.body_hash)
     found = dataclasses.replace(found, useless=state.validators_useless and not before.validators_useless)
     state = _succeeded(moved(state, result, now_ms, policy), now_ms, policy, reason=reason)
-    state, scheduled = _scheduled(replace(state, unmodified=0), result, found, wait, now_ms, policy)
-    return state, (*actions, *scheduled)
+    return replace(state, unmodified=0), found, wait, tuple(actions)
 
 
 def _oddity(document: ParsedFeed) -> str:
@@ -227,7 +244,7 @@ def _succeeded(state: FeedState, now_ms: int, policy: PollPolicy, *, reason: str
 
 def _scheduled(
     state: FeedState, result: FetchResult, found: Found, wait_ms: int | None, now_ms: int, policy: PollPolicy
-) -> Decision:
+) -> tuple[FeedState, Found]:
     """Due after the interval that its rate and the publisher's hints give, or after `wait_ms` if that is sooner. An
     audited feed is asked at once again; its schedule is only kept."""
     hint = max(result.max_age_ms or 0, state.ttl_ms)
@@ -242,7 +259,7 @@ def _scheduled(
         if now_ms >= state.audit_due_ms:
             state = replace(state, audit_due_ms=now_ms + wait)
         wait = min(wait, policy.audit_ms)
-    return _due(state, wait, now_ms, policy), (found,)
+    return _due(state, wait, now_ms, policy), found
 
 
 def _failed(state: FeedState, event: Event, reason: str, now_ms: int, policy: PollPolicy) -> FeedState:
@@ -266,15 +283,22 @@ def _due(state: FeedState, wait_ms: int, now_ms: int, policy: PollPolicy) -> Fee
 
 
 def after_signal(state: FeedState, signal: PollSignal, now_ms: int, policy: PollPolicy) -> Decision:
-    """What a wish of another stage changes. Pushes obey their own floor and Retry-After; their links are not used.
+    """What a wish of another stage changes. Pushes obey their own floor and Retry-After.
 
-    A re-check asks for pages again and leaves the feed's schedule alone.
+    The pages that a delivery names are asked for at once, beside the poll. A re-check asks for pages again and leaves
+    the feed's schedule alone.
     """
     if signal.signal == "recheck":
         return state, ask_again(state, signal.links, now_ms, policy)
-    if signal.signal == "lease":
-        until = min(signal.until_ms, now_ms + policy.lease_ceiling_ms)
-        return replace(state, lease_until_ms=max(0, until)), ()
+    if signal.signal in ("lease", "denied", "unsubscribed"):
+        after, told = after_word(state, signal, now_ms, policy)
+        # Without a lease it is polled by its schedule again, which may be long before the backstop.
+        return (after, told) if signal.signal == "lease" else (_sooner(after, now_ms, policy), told)
+    if signal.signal == "websub" and not delivered(state, signal):
+        return state, ()
+    actions: tuple[Action, ...] = ()
+    if signal.signal == "websub":
+        state, actions = ask_announced(replace(state, push_misses=0), signal.links, now_ms, policy)
     if signal.signal == "burst":
         until = min(signal.until_ms or now_ms + policy.burst_ms, now_ms + policy.burst_ms)
         state = replace(state, burst_until_ms=max(until, state.burst_until_ms))
@@ -285,9 +309,16 @@ def after_signal(state: FeedState, signal: PollSignal, now_ms: int, policy: Poll
         state = replace(state, signalled_ms=max(now_ms, state.released_ms + 1))
         soonest = state.released_ms + policy.push_floor_ms
     if not state.answered:
-        return state, ()  # its answer is on the way and looks at the signal
+        return state, actions  # its answer is on the way and looks at the signal
     due = max(now_ms, soonest, state.not_before_ms)
-    return replace(state, next_poll_ms=min(state.next_poll_ms, due)), ()
+    return replace(state, next_poll_ms=min(state.next_poll_ms, due)), actions
+
+
+def _sooner(state: FeedState, now_ms: int, policy: PollPolicy) -> FeedState:
+    if not state.answered or state.next_poll_ms == NEVER_MS:
+        return state
+    due = max(state.released_ms + interval_ms(state, now_ms, policy), state.not_before_ms)
+    return replace(state, next_poll_ms=min(state.next_poll_ms, due))
 
 
 # ---------------------------------------------------------------- the clock
@@ -316,4 +347,8 @@ def after_clock_jump(state: FeedState, now_ms: int, policy: PollPolicy) -> FeedS
         children_ms=min(state.children_ms, now_ms),
         audit_due_ms=min(state.audit_due_ms, now_ms + policy.ceiling_ms),
         audit_found=b"",
+        hub_retry_ms=min(state.hub_retry_ms, now_ms + policy.hub_retry_ceiling_ms),
+        subscription=None
+        if state.subscription is not None and state.subscription.asked_ms > now_ms
+        else state.subscription,
     )
