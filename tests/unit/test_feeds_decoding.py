@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.feeds.decoding import decode, mend, strip_doctype
+from udfs.feeds.decoding import decode, mend, spelled_out, strip_doctype
 from udfs.feeds.document import FeedError
 
 UTF8 = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -102,3 +102,10 @@ def test_refuses(text: str, reason: str) -> None:
 )
 def test_mends(text: str, mended: str) -> None:
     assert mend(text) == mended
+
+
+def test_names_of_characters_become_numbers_outside_sections() -> None:
+    text = "a &amp; b &lt;&gt;&quot;&apos; &#233; &x;<![CDATA[&amp;]]><!-- &lt; -->&amp;<![CDATA[&amp;"
+    assert spelled_out(text) == (
+        "a &#38; b &#60;&#62;&#34;&#39; &#233; &x;<![CDATA[&amp;]]><!-- &lt; -->&#38;<![CDATA[&#38;"
+    )

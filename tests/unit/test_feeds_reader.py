@@ -67,6 +67,21 @@ def test_broken_nesting_keeps_the_other_items() -> None:
     assert [entry.guid for entry in feed.entries] == ["1", "2"]
 
 
+def test_damage_costs_no_ampersand_behind_it() -> None:
+    feed = read(
+        rss(
+            "<item><title>One</title><b></item><item><title>Two &amp; three &lt;4&gt;</title>"
+            "<link>https://news.example/?a=1&amp;b=2</link><description>&lt;p&gt;x&lt;/p&gt;</description></item>"
+        )
+    )
+    entry = feed.entries[-1]
+    assert (entry.title, entry.link, entry.summary) == (
+        "Two & three <4>",
+        "https://news.example/?a=1&b=2",
+        "<p>x</p>",
+    )
+
+
 def test_an_undeclared_prefix_has_its_usual_meaning() -> None:
     entry = one(rss('<item><title>A</title><media:content url="https://i.example/a.jpg" medium="image"/></item>'))
     assert entry.image == "https://i.example/a.jpg"
@@ -519,6 +534,25 @@ def test_a_news_title_is_decoded_like_any_other() -> None:
         "pt-br",
     )
     assert (entry.published_ms, entry.updated_ms) == (None, 1_796_032_800_000)
+
+
+@pytest.mark.parametrize(
+    ("author", "name"),
+    [
+        ("desk@news.example (Ann Lee)", "Ann Lee"),
+        ("Ann Lee", "Ann Lee"),
+        ("desk@news.example", "desk@news.example"),
+        ("Ann Lee (Reuters)", "Ann Lee (Reuters)"),
+        ("none@none.example (Ann Lee, (AP))", "none@none.example (Ann Lee, (AP))"),
+    ],
+)
+def test_an_author_is_called_by_the_name(author: str, name: str) -> None:
+    assert one(rss(f"<item><guid>1</guid><author>{author}</author></item>")).authors == (name,)
+
+
+def test_a_plain_updated_is_the_time_of_the_last_change() -> None:
+    entry = one(rss("<item><guid>1</guid><updated>Mon, 30 Nov 2026 12:00:00 GMT</updated></item>"))
+    assert (entry.published_ms, entry.updated_ms) == (None, 1_796_040_000_000)
 
 
 # ---------------------------------------------------------------- laws

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
 from html.entities import html5
 
 from udfs.feeds.document import FeedError
@@ -56,6 +57,8 @@ _BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]")
 _FORBIDDEN_REFERENCE = re.compile(r"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));")
 # An ampersand that begins no reference of XML, with the name of HTML's that it may begin.
 _AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)([A-Za-z][A-Za-z0-9]{1,31};)?")
+_PREDEFINED = re.compile(r"&(amp|lt|gt|quot|apos);")
+_NUMBERS = {"amp": "&#38;", "lt": "&#60;", "gt": "&#62;", "quot": "&#34;", "apos": "&#39;"}
 _SECTION = re.compile(r"<!\[CDATA\[|<!--")
 
 
@@ -166,16 +169,25 @@ def mend(text: str) -> str:
 
     CDATA sections and comments keep their ampersands. Linear in the length of the text, whatever it holds.
     """
-    text = _FORBIDDEN_REFERENCE.sub("", _FORBIDDEN.sub("", text))
+    return _in_markup(_AMPERSAND, _mend_ampersand, _FORBIDDEN_REFERENCE.sub("", _FORBIDDEN.sub("", text)))
+
+
+def spelled_out(text: str) -> str:
+    """XML's own entities as numbers: once libxml2 has met an error it leaves the names out, and the numbers not."""
+    return _in_markup(_PREDEFINED, lambda match: _NUMBERS[match.group(1)], text)
+
+
+def _in_markup(pattern: re.Pattern[str], meant: Callable[[re.Match[str]], str], text: str) -> str:
+    """The text with a pattern replaced outside CDATA sections and comments."""
     parts: list[str] = []
     place = 0
     while section := _SECTION.search(text, place):
         end = text.find("-->" if section.group() == "<!--" else "]]>", section.end())
         if end < 0:
             break
-        parts += [_AMPERSAND.sub(_mend_ampersand, text[place : section.start()]), text[section.start() : end + 3]]
+        parts += [pattern.sub(meant, text[place : section.start()]), text[section.start() : end + 3]]
         place = end + 3
-    parts.append(_AMPERSAND.sub(_mend_ampersand, text[place:]))
+    parts.append(pattern.sub(meant, text[place:]))
     return "".join(parts)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from lxml import etree
 
-from udfs.feeds.decoding import mend
+from udfs.feeds.decoding import mend, spelled_out
 from udfs.feeds.document import FeedError
 
 Element = Any  # lxml's _Element: its stubs do not know about comments left out
@@ -58,29 +58,38 @@ XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def parse_tree(text: str) -> tuple[Element, bool, bool]:
-    """(root, malformed, whole) of a document without document type. Raises FeedError `feed_unparsable`.
+class Tree(NamedTuple):
+    """A document's tree. malformed: it was mended; recovered: after that the parser still had to leave something out;
+    whole: the root's end was there."""
+
+    root: Element
+    malformed: bool = False
+    recovered: bool = False
+    whole: bool = True
+
+
+def parse_tree(text: str) -> Tree:
+    """The tree of a document without document type. Raises FeedError `feed_unparsable`.
 
     Three tries, each for what the one before refused: as it stands; mended; with the parser's own recovery.
-    whole: the root's end was there.
     """
     try:
-        return _parse(text, recover=False), False, True
+        return Tree(_parse(text, recover=False))
     except etree.XMLSyntaxError:
         text = mend(text)
     try:
-        return _parse(text, recover=False), True, True
+        return Tree(_parse(text, recover=False), malformed=True)
     except etree.XMLSyntaxError:
         pass
     try:
-        root = _parse(text, recover=True)
+        root = _parse(spelled_out(text), recover=True)
     except etree.XMLSyntaxError as error:
         raise FeedError("feed_unparsable", str(error)) from None
     if root is None:
         raise FeedError("feed_unparsable", "no element")
     name = etree.QName(root).localname
     qualified = f"{root.prefix}:{name}" if root.prefix else name
-    return root, True, f"</{qualified}" in text[-4096:]
+    return Tree(root, malformed=True, recovered=True, whole=f"</{qualified}" in text[-4096:])
 
 
 def _parse(text: str, *, recover: bool) -> Element:

@@ -15,11 +15,12 @@ def picture(item: Element, about: dict[str, list[Element]], base: str) -> str:
         for child in element:
             name = name_of(child)
             if (name == "media:content" and _is_picture(child)) or name == "media:thumbnail":
-                offered.append((_width(child), child.get("url", "")))
+                offered.append((width_of(child.get("width", "")), child.get("url", "")))
                 continue
             if name == "media:content":  # a film: its still
                 offered += [
-                    (_width(still), still.get("url", "")) for still in children(child).get("media:thumbnail", ())
+                    (width_of(still.get("width", "")), still.get("url", ""))
+                    for still in children(child).get("media:thumbnail", ())
                 ]
     for enclosure in about.get("enclosure", ()):
         if _is_picture(enclosure):
@@ -46,6 +47,6 @@ def _is_picture(element: Element) -> bool:
     return str(element.get("url", "")).partition("?")[0].lower().endswith(_ENDINGS)
 
 
-def _width(element: Element) -> int:
-    width = element.get("width", "")
-    return int(width[:6]) if width.isascii() and width.isdigit() else 0
+def width_of(written: str) -> int:
+    """A width in pixels as it is written; 0 where it is no number."""
+    return int(written[:6]) if written.isascii() and written.isdigit() else 0

@@ -1,7 +1,8 @@
 """One feed document: bytes in, entries out, or a reason why it is none.
 
 A function of its arguments alone: no network, no clock, no memory between documents. Reading order: parse_feed, then
-the formats in rss.py, atom.py, json_feed.py, sitemap.py; identity.py says by what entries are told apart.
+the formats in rss.py, atom.py, json_feed.py, sitemap.py, front.py, and second_reader.py for what is broken; identity.py
+says by what entries are told apart.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from dataclasses import replace
 
 from lxml import etree
 
-from udfs.feeds import atom, front, identity, json_feed, rss, sitemap
+from udfs.feeds import atom, front, identity, json_feed, rss, second_reader, sitemap
 from udfs.feeds.decoding import decode, prolog_end, strip_doctype
 from udfs.feeds.deletions import reconciled
 from udfs.feeds.document import FeedError, Kind, ParsedFeed, ReaderPolicy
-from udfs.feeds.markup import Element, name_of, parse_tree
+from udfs.feeds.markup import Element, Tree, name_of, parse_tree
 from udfs.feeds.unpacking import unpacked
 
 # A page that a server answers instead of a feed.
@@ -23,6 +24,7 @@ _HTML = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 # What shows at once that an address registered as a front gives a feed.
 _FEED = re.compile(r"[{\[]|<(?:rss|feed|rdf:rdf|urlset|sitemapindex)\b", re.IGNORECASE)
 _ROOT = re.compile(r"<(?:\?xml\b|!DOCTYPE\b|(?:[\w.-]{1,40}:)?(?:rss|feed|rdf|urlset|sitemapindex)\b)", re.IGNORECASE)
+_FIRST = re.compile(r"<([A-Za-z_][\w:.-]{0,60})")
 _READERS = {
     "rss": rss.read,
     "channel": rss.read,  # RSS 0.9x without its root, and what is left of a broken one
@@ -75,6 +77,7 @@ def parse_feed(
 
 
 def _read_xml(text: str, url: str, policy: ReaderPolicy) -> ParsedFeed:
+    """By the tree; where there is none, or only a recovered one, by feedparser too, and what found more counts."""
     start = _ROOT.search(text, 0, 8192)
     if start is None:
         raise FeedError("not_a_feed", f"begins with {text[:40]!r}")
@@ -82,7 +85,46 @@ def _read_xml(text: str, url: str, policy: ReaderPolicy) -> ParsedFeed:
     stray = text[: start.start()].strip()
     if stray and not stray.startswith("<"):
         text = text[start.start() :]
-    root, malformed, whole = parse_tree(strip_doctype(text))
+    text = strip_doctype(text)
+    try:
+        tree = parse_tree(text)
+        ours = replace(_read_tree(tree, url, policy), malformed=tree.malformed or bool(stray), whole=tree.whole)
+    except FeedError as error:
+        if error.reason == "html_not_feed":
+            raise
+        other = _second_reading(text, url, policy, whole=_has_end(text))
+        if other is None or not _complete(other):
+            raise
+        return other
+    if tree.recovered:
+        other = _second_reading(text, url, policy, whole=tree.whole)
+        if other is not None and _complete(other) > _complete(ours):
+            return replace(ours, entries=other.entries, dropped=other.dropped)
+    return ours
+
+
+def _second_reading(text: str, url: str, policy: ReaderPolicy, *, whole: bool) -> ParsedFeed | None:
+    if not second_reader.worth_reading(text, policy):
+        return None
+    parsed = second_reader.read(text, url, policy)
+    if parsed is None or whole:
+        return parsed
+    return replace(parsed, entries=parsed.entries[:-1], whole=False)
+
+
+def _has_end(text: str) -> bool:
+    """Whether a document that gave no tree ends as it begins."""
+    root = _FIRST.match(text, prolog_end(text))
+    return root is not None and f"</{root.group(1)}" in text[-4096:]
+
+
+def _complete(parsed: ParsedFeed) -> int:
+    """Entries that can become articles, and those beyond the limit."""
+    return parsed.dropped + sum(1 for entry in parsed.entries if entry.title and (entry.link or entry.guid))
+
+
+def _read_tree(tree: Tree, url: str, policy: ReaderPolicy) -> ParsedFeed:
+    root = tree.root
     name = name_of(root)
     if name.startswith("other:"):
         _forget_namespace(root)
@@ -92,8 +134,7 @@ def _read_xml(text: str, url: str, policy: ReaderPolicy) -> ParsedFeed:
     read = _READERS.get(name)
     if read is None:
         raise FeedError("not_a_feed", f"the root element is {name[:100]!r}")
-    parsed = read(root, url, policy, whole)
-    return replace(parsed, malformed=malformed or bool(stray), whole=whole)
+    return read(root, url, policy, tree.whole)
 
 
 def _forget_namespace(root: Element) -> None:

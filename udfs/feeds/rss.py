@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from state_schemas.fetching import Entry
@@ -15,6 +16,7 @@ from udfs.feeds.texts import absolute, clip, collapse, plain
 Children = dict[str, list[Element]]
 
 _HOUR_MS = 3_600_000
+_PERSON = re.compile(r"[^\s@()]{1,100}@[^\s@()]{1,100}\s*\((\S[^()]{0,200})\)")
 _PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8760}  # hours; module syndication
 # A feed's own word on how long it stays the same is a hint; above this it is a mistake in its unit.
 _TTL_CEILING_MS = 7 * 24 * _HOUR_MS
@@ -50,7 +52,7 @@ def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
     guid = collapse(_first(about, "guid", "atom:id", "dc:identifier")) or _rdf_about(item)
     source = about.get("source", [None])[0]
     published = _first(about, "pubdate", "dc:date", "dcterms:issued", "dcterms:created", "atom:published", "date")
-    updated = _first(about, "atom:updated", "dcterms:modified", "lastbuilddate", "modified")
+    updated = _first(about, "atom:updated", "updated", "dcterms:modified", "lastbuilddate", "modified")
     description, content = (
         _markup(about, "description", "itunes:summary", "summary"),
         _markup(about, "content:encoded", "fullitem", "xhtml:body"),
@@ -113,11 +115,17 @@ def _markup(about: Children, *names: str) -> str:
 def _names(about: Children, *names: str, limit: int) -> tuple[str, ...]:
     """The texts of all elements of the first name that has any, each once."""
     for name in names:
-        found = dict.fromkeys(clip(plain(text_of(element)), 200) for element in about.get(name, ()))
+        found = dict.fromkeys(clip(_name(plain(text_of(element))), 200) for element in about.get(name, ()))
         found.pop("", None)
         if found:
             return tuple(found)[:limit]
     return ()
+
+
+def _name(text: str) -> str:
+    """`desk@news.example (Ann Lee)`, as RSS 2.0 wants an author, is Ann Lee."""
+    person = _PERSON.fullmatch(text)
+    return person.group(1) if person else text
 
 
 def _ttl_ms(about: Children) -> int | None:
