@@ -66,7 +66,7 @@ def ask_again(
     asks: list[Ask] = []
     for link in dict.fromkeys(links):
         host = host_of(link)
-        if not host or len(asks) == policy.recheck_links:
+        if not host or not link.startswith(("http://", "https://")) or len(asks) == policy.recheck_links:
             continue
         request = FetchRequest(
             request_id=f"{state.source.feed_id}-{hash64_hex(link)}-{now_ms}",

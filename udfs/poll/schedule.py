@@ -293,7 +293,8 @@ def after_signal(state: FeedState, signal: PollSignal, now_ms: int, policy: Poll
     if signal.signal in ("lease", "denied", "unsubscribed"):
         after, told = after_word(state, signal, now_ms, policy)
         # Without a lease it is polled by its schedule again, which may be long before the backstop.
-        return (after, told) if signal.signal == "lease" else (_sooner(after, now_ms, policy), told)
+        ended = after is not state and signal.signal != "lease"
+        return (_sooner(after, now_ms, policy) if ended else after), told
     if signal.signal == "websub" and not delivered(state, signal):
         return state, ()
     actions: tuple[Action, ...] = ()
