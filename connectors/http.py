@@ -1,10 +1,10 @@
 """HTTP towards strangers: polite headers, every hop judged, every byte and second bounded.
 
-`HttpClient.get` follows redirects by hand, so that each hop meets the same rules as the first address: scheme, port,
+`HttpClient` follows redirects by hand, so that each hop meets the same rules as the first address: scheme, port,
 credentials, address literals here (`addresses.py`), robots and the host's gate through `before_hop`. Names are judged
-where they are resolved, at connection time, so a name that rebinds to a private address is refused; each socket's
-address is judged once more as it is opened. With a gateway every name leads to one address over plain HTTP, and
-nothing is resolved at all. Reading order: policy and errors, `GuardedResolver`, `HttpClient`.
+where they are resolved, at connection time (`resolver.py`), so a name that rebinds to a private address is refused;
+each socket's address is judged once more as it is opened. With a gateway every name leads to one address over plain
+HTTP, and nothing is resolved at all. Reading order: policy and errors, `HttpClient.get` and `post`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import asyncio
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from connectors.addresses import DEFAULT_PORTS, AddressPolicy, address_refusal, parse, url_refusal
 from connectors.body import ACCEPT_ENCODING, BodyError, decoded, too_large
+from connectors.resolver import AddressRefusedError, DnsPolicy, GuardedResolver, Lookup, system_lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,7 @@ class HttpPolicy:
     read_s: float = 10.0  # between two reads
     total_s: float = 20.0  # all hops together, waits of `before_hop` left out
     max_redirects: int = 5  # RFC 9309 asks for at least five for robots.txt; browsers follow 20
-    dns_s: float = 5.0
-    dns_kept_s: float = 60.0  # a name's addresses
-    dns_failed_kept_s: float = 30.0  # and its failure, so that a dead host costs one look-up
-    dns_names: int = 50_000
+    dns: DnsPolicy = field(default_factory=DnsPolicy)
     small_body_bytes: int = 1024 * 1024  # bodies up to here need no place among the large ones
     large_bodies: int = 16  # read at once: with the limits of a feed 160 MB
     ports: tuple[int, ...] = (80, 443)
@@ -60,13 +57,9 @@ class HttpFailedError(HttpError):
     """Asked, without a whole answer: time-out, broken transfer, no such name, a body beyond the limit."""
 
 
-class AddressRefusedError(OSError):
-    """Raised where a name is resolved or a socket opened; aiohttp carries OSErrors through."""
-
-
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A whole answer. headers: lower-case names, repeated ones joined by ", ". body: unpacked; empty unless 2xx.
+    """A whole answer. headers: lower-case names, repeated ones joined by ", ". body: unpacked; empty unless 2xx to GET.
 
     final_url: of the last hop. moved: there were redirects and all were permanent (301, 308).
     """
@@ -81,99 +74,27 @@ class Response:
 
 
 BeforeHop = Callable[[URL], Awaitable[None]]
-Lookup = Callable[[str], list[str]]
 
 PERMANENT = frozenset({301, 308})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# The others turn a POST into a GET (RFC 9110, 15.4), and a GET says nothing to whom the form was for.
+FORM_REDIRECTS = frozenset({307, 308})
 
 
-def system_lookup(host: str) -> list[str]:
-    """The addresses of a name by the system's resolver, IPv4 and IPv6. Blocks. Raises OSError."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except UnicodeError:
-        raise socket.gaierror(socket.EAI_NONAME, "no such name") from None
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What is the same at every hop of one request. max_bytes None: of the answer only the head is read."""
 
-
-class GuardedResolver(AbstractResolver):
-    """Resolves names, remembers answers and failures, refuses a name any of whose addresses is not public."""
-
-    def __init__(self, policy: HttpPolicy, refusal: Callable[[str], str | None], lookup: Lookup) -> None:
-        self._policy = policy
-        self._refusal = refusal
-        self._lookup = lookup
-        # A slow name server holds threads; a pool of its own keeps it from everything else.
-        self._pool = ThreadPoolExecutor(16, "dns")
-        self._known: dict[str, tuple[float, list[str] | OSError]] = {}
-        self._asking: dict[str, asyncio.Task[list[str]]] = {}
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """aiohttp's question. Raises OSError: AddressRefusedError, or the resolver's own."""
-        addresses = await self.addresses(host)
-        for address in addresses:
-            if self._refusal(address):
-                raise AddressRefusedError(f"{host} has the address {address}")
-        return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST,
-            )
-            for address in addresses
-        ]
-
-    async def addresses(self, host: str) -> list[str]:
-        """The name's addresses, from memory where they are fresh; one look-up at a time for each name."""
-        known = self._known.get(host)
-        if known is None or known[0] < time.monotonic():
-            task = self._asking.get(host)
-            if task is None:
-                task = self._asking[host] = asyncio.create_task(self._ask(host))
-                task.add_done_callback(lambda done: self._asked(host, done))
-            # Shielded: one that gives up must not end the look-up of the others.
-            return await asyncio.shield(task)
-        if isinstance(known[1], OSError):
-            raise known[1]
-        return known[1]
-
-    def _asked(self, host: str, task: asyncio.Task[list[str]]) -> None:
-        self._asking.pop(host, None)
-        if not task.cancelled():
-            task.exception()  # looked at, for all who wanted it may have given up
-
-    async def _ask(self, host: str) -> list[str]:
-        answer: list[str] | OSError
-        try:
-            asked = asyncio.get_running_loop().run_in_executor(self._pool, self._lookup, host)
-            answer = await asyncio.wait_for(asked, self._policy.dns_s)
-        except TimeoutError:
-            answer = OSError(f"no name server answered for {host} within {self._policy.dns_s:g} s")
-        except OSError as error:
-            answer = error
-        failed = isinstance(answer, OSError)
-        kept = self._policy.dns_failed_kept_s if failed else self._policy.dns_kept_s
-        if len(self._known) >= self._policy.dns_names:
-            for old in list(self._known)[: self._policy.dns_names // 10]:
-                del self._known[old]
-        self._known.pop(host, None)
-        self._known[host] = (time.monotonic() + kept, answer)
-        if isinstance(answer, OSError):
-            raise answer
-        return answer
-
-    async def close(self) -> None:
-        """Leave running look-ups to end by themselves."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    method: str
+    headers: Mapping[str, str]
+    redirects: frozenset[int]
+    max_bytes: int | None = None
+    cut: bool = False
+    form: bytes | None = None
 
 
 class HttpClient:
-    """GET for one process: keep-alive connections, one resolver, shared bounds. Create it inside a running loop."""
+    """For one process: keep-alive connections, one resolver, shared bounds. Create it inside a running loop."""
 
     def __init__(
         self,
@@ -192,7 +113,7 @@ class HttpClient:
         self._large = asyncio.Semaphore(policy.large_bodies)
         # With a gateway the only name that is ever resolved is the gateway's own.
         allowed: Callable[[str], str | None] = (lambda _: None) if gateway else refusal
-        self._resolver = GuardedResolver(policy, allowed, lookup)
+        self._resolver = GuardedResolver(policy.dns, allowed, lookup)
         connector = aiohttp.TCPConnector(
             resolver=self._resolver,
             use_dns_cache=False,
@@ -204,7 +125,10 @@ class HttpClient:
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
-                total=None, sock_connect=policy.connect_s, connect=policy.connect_s, sock_read=policy.read_s
+                total=None,
+                sock_connect=policy.connect_s,
+                connect=policy.dns.patience_s + policy.connect_s,
+                sock_read=policy.read_s,
             ),
             headers={"User-Agent": user_agent, "Accept-Encoding": ACCEPT_ENCODING},
             auto_decompress=False,
@@ -240,6 +164,23 @@ class HttpClient:
         Returns any answer but a followed redirect. Raises HttpRefusedError, HttpFailedError, and whatever before_hop
         raises.
         """
+        asking = _Asking("GET", headers or {}, REDIRECTS, max_bytes, cut)
+        return await self._follow(url, asking, before_hop, total_s)
+
+    async def post(
+        self, url: str, form: Mapping[str, str], *, before_hop: BeforeHop | None = None, total_s: float | None = None
+    ) -> Response:
+        """POST a form, urlencoded. The answer is its status and headers: no byte of a body is read, for it may be
+        endless, and may repeat what the form said in confidence.
+
+        Redirects 307 and 308 are followed with the form, each hop judged; any other is the answer. before_hop, total_s
+        and errors as for `get`; also HttpRefusedError where a redirect would take the form from https to http.
+        """
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "*/*"}
+        asking = _Asking("POST", headers, FORM_REDIRECTS, form=urlencode(form).encode())
+        return await self._follow(url, asking, before_hop, total_s)
+
+    async def _follow(self, url: str, asking: _Asking, before_hop: BeforeHop | None, total_s: float | None) -> Response:
         at = parse(url)
         if at is None:
             raise HttpRefusedError("url_malformed", url[:200])
@@ -253,14 +194,16 @@ class HttpClient:
             if hop and before_hop is not None:
                 await before_hop(at)
             started = time.monotonic()
-            status, received, body = await self._hop(at, headers or {}, max_bytes, left, cut)
+            status, received, body = await self._hop(at, asking, left)
             left -= time.monotonic() - started
             location = received.get("location", "")
-            if status not in REDIRECTS or not location:
+            if status not in asking.redirects or not location:
                 elapsed = int((time.monotonic() - began) * 1000)
                 return Response(url, str(at), status, received, body, bool(hop) and permanent, elapsed)
             permanent = permanent and status in PERMANENT
-            at = _joined(at, location)
+            before, at = at, _joined(at, location)
+            if asking.form is not None and before.scheme == "https" and at.scheme == "http":
+                raise HttpRefusedError("redirect_insecure", str(at)[:200])
         raise HttpFailedError("too_many_redirects", str(at)[:200])
 
     def _route(self, url: URL) -> tuple[URL, dict[str, str]]:
@@ -274,24 +217,28 @@ class HttpClient:
         target = url.with_scheme("http").with_host(host).with_port(int(port))
         return target, {"Host": named, "X-Forwarded-Proto": url.scheme}
 
-    async def _hop(
-        self, url: URL, headers: Mapping[str, str], max_bytes: int, left_s: float, cut: bool
-    ) -> tuple[int, dict[str, str], bytes]:
+    async def _hop(self, url: URL, asking: _Asking, left_s: float) -> tuple[int, dict[str, str], bytes]:
         target, routing = self._route(url)
         try:
             async with (
                 asyncio.timeout(max(0.001, left_s)),
-                self._session.get(target, headers={**headers, **routing}, allow_redirects=False) as response,
+                self._session.request(
+                    asking.method,
+                    target,
+                    data=asking.form,
+                    headers={**asking.headers, **routing},
+                    allow_redirects=False,
+                ) as response,
             ):
                 received = _headers(response)
-                if not 200 <= response.status < 300:
+                if asking.max_bytes is None or not 200 <= response.status < 300:
                     # Nothing of such a body is used; a connection with an unread one cannot be kept.
-                    if response.status != 304:
+                    if not response.content.at_eof():
                         response.close()
                     return response.status, received, b""
-                raw = await self._read(response, max_bytes, cut)
+                raw = await self._read(response, asking.max_bytes, asking.cut)
                 coding = received.get("content-encoding", "")
-                return response.status, received, decoded(raw, coding, max_bytes) if coding else raw
+                return response.status, received, decoded(raw, coding, asking.max_bytes) if coding else raw
         except TimeoutError:
             raise HttpFailedError("timed_out", "no whole answer in time") from None
         except BodyError as error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from connectors.headers import date_ms, fresh_ms, retry_after_ms
-from connectors.http import HttpError, HttpRefusedError, Response
+from connectors.http import REDIRECTS, HttpError, HttpRefusedError, Response
 from services.fetcher.gate import Ended, Throttled
 from services.fetcher.hosts import DeferredError
 from services.fetcher.policy import FetchPolicy
@@ -45,6 +45,7 @@ SET_ASIDE = frozenset(
         "fetcher_fault",
         "port_refused",
         "private_address",
+        "redirect_insecure",
         "redirect_malformed",
         "response_malformed",
         "scheme_refused",
@@ -109,6 +110,29 @@ def feed_result(request: FetchRequest, got: Got, body: Body | None, now_ms: int)
         max_age_ms=fresh_ms(headers, now_ms),
         link_header=headers.get("link", "")[:HEADER_CHARS],
         body=body if outcome == "fetched" else None,
+        elapsed_ms=got.elapsed_ms,
+    )
+
+
+def hub_result(request: FetchRequest, got: Got, now_ms: int) -> FetchResult:
+    """The answer to a request to a hub: only whether it took the form. A redirect that would drop the form is the end
+    of it: the hub has moved, and its publisher must say where to."""
+    if not isinstance(got, Response):
+        return feed_result(request, got, None, now_ms)
+    reason = "" if 200 <= got.status < 300 else f"status_{got.status}"
+    if got.status in REDIRECTS:
+        reason = "hub_redirected"
+    outcome: Outcome = "gone" if got.status == 410 else "failed" if reason else "fetched"
+    return _result(
+        request,
+        outcome,
+        now_ms,
+        reason="gone" if outcome == "gone" else reason,
+        status=got.status,
+        final_url=got.final_url,
+        moved_to=got.final_url if got.moved else "",
+        date_ms=date_ms(got.headers.get("date", "")),
+        retry_after_ms=_retry_after(got, now_ms),
         elapsed_ms=got.elapsed_ms,
     )
 

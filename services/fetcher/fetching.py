@@ -63,7 +63,9 @@ class Fetching:
         refusal = "url_malformed" if url is None else url_refusal(url, self._http.addresses)
         if url is None or refusal:
             raise HttpRefusedError(refusal or "url_malformed", request.url[:200])
-        if request.kind == "page":
+        if request.kind == "hub" and not request.form:
+            raise HttpRefusedError("form_missing", "a request to a hub says nothing")
+        if request.kind != "feed":
             return await self._visit(request, url, urgent)
         wait = self._floors.wait_ms(request.feed_id, request.floor_ms, self._clock_ms())
         if wait:
@@ -80,11 +82,14 @@ class Fetching:
             raise
 
     async def _visit(self, request: FetchRequest, url: URL, urgent: bool) -> Response:
-        visit = _Visit(self, url)
+        # robots.txt tells crawlers which pages to leave alone (RFC 9309, 1). A hub is an interface that the publisher's
+        # own feed names for subscribers to post to, and many hubs disallow everything to whoever crawls.
+        visit = _Visit(self, url, crawls=request.kind != "hub")
         await self.hosts.enter(visit.host, urgent=urgent)
         how: Ended = "unasked"
         try:
-            await self._permit(url)
+            if visit.crawls:
+                await self._permit(url)
             got = await self._get(request, url, visit)
             how = host_verdict(got, self._utc_ms())
             if isinstance(got, Exception):
@@ -94,6 +99,11 @@ class Fetching:
             visit.leave(how)
 
     async def _get(self, request: FetchRequest, url: URL, visit: _Visit) -> Response | HttpError:
+        if request.kind == "hub":
+            try:
+                return await self._http.post(str(url), request.form, before_hop=visit.before_hop)
+            except HttpError as error:
+                return error
         headers = {"Accept": FEED_TYPES if request.kind == "feed" else PAGE_TYPES}
         if request.etag:
             headers["If-None-Match"] = request.etag
@@ -136,10 +146,11 @@ class Fetching:
 
 
 class _Visit:
-    """The hosts that one request is in flight at: its own, and those its redirects lead to."""
+    """The hosts that one request is in flight at: its own and those its redirects lead to. crawls: minds robots.txt."""
 
-    def __init__(self, fetching: Fetching, url: URL) -> None:
+    def __init__(self, fetching: Fetching, url: URL, *, crawls: bool) -> None:
         self._fetching = fetching
+        self.crawls = crawls
         self.host = _name(url)
         self._also: list[str] = []
         self._at = self.host
@@ -154,7 +165,8 @@ class _Visit:
             await hosts.enter(host, under_way=True)
             self._also.append(host)
         self._at = host
-        await self._fetching._permit(url)
+        if self.crawls:
+            await self._fetching._permit(url)
 
     def leave(self, how: Ended) -> None:
         """All its hosts; only the last one asked is judged by how it ended."""

@@ -14,11 +14,21 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
-from connectors.http import HttpClient, HttpFailedError, Response
+from connectors.http import HttpClient, HttpError, HttpFailedError, Response
 from connectors.kafka import BrokerUnreachableError, Message, Partition, Producer
 from connectors.objects import S3Objects
 from connectors.settings import Endpoints
-from services.fetcher.answers import Got, Unsent, feed_result, is_html, page_answer, retractions, set_aside_reason
+from services.fetcher.answers import (
+    Got,
+    Unsent,
+    feed_result,
+    hub_result,
+    is_html,
+    page_answer,
+    retractions,
+    set_aside_reason,
+)
+from services.fetcher.confidence import fault, hush, without_secrets
 from services.fetcher.fetching import Fetching
 from services.fetcher.intake import Intake
 from services.fetcher.metrics import Metrics, serve
@@ -117,6 +127,8 @@ class Desk:
         else:
             asked = self.pages.conditional(request)
             got = await self._end_of(asked, message)
+            if isinstance(got, HttpError):
+                hush(got, request)
             work.answered = True
             try:
                 await self._answer(request, got, message, conditional=bool(asked.etag or asked.last_modified))
@@ -124,9 +136,8 @@ class Desk:
                 raise
             except Exception as error:
                 # Our own bug again: told to quarantine alone, for no answer can be made of it. Poll asks anew.
-                log.exception("answer_fault", url=request.url)
-                fault = f"{type(error).__name__}: {error}"
-                await self._set_aside(message, "fetcher_fault", request=request, detail=fault)
+                log.error("answer_fault", url=request.url, error=fault(request, error), exc_info=not request.form)
+                await self._set_aside(message, "fetcher_fault", request=request, detail=fault(request, error))
             self._metrics.seconds.labels(request.kind).observe(time.monotonic() - began)
         self._finish(work.ticket)
 
@@ -135,8 +146,8 @@ class Desk:
             return await self._fetching.end_of(request, urgent=message.topic == FETCH_REQUESTS_PRIORITY.name)
         except Exception as error:
             # Our own bug: the request is answered all the same, or a crash would meet it again for ever.
-            log.exception("fetcher_fault", url=request.url)
-            return HttpFailedError("fetcher_fault", f"{type(error).__name__}: {error}")
+            log.error("fetcher_fault", url=request.url, error=fault(request, error), exc_info=not request.form)
+            return HttpFailedError("fetcher_fault", fault(request, error))
 
     async def _answer(self, request: FetchRequest, got: Got, message: Message, *, conditional: bool) -> None:
         reason = set_aside_reason(got)
@@ -146,6 +157,10 @@ class Desk:
             self._metrics.body_bytes.labels(request.kind).inc(len(got.body))
         if request.kind == "feed":
             outcome, why = await self._answer_feed(request, got)
+        elif request.kind == "hub":
+            result = hub_result(request, got, self._utc_ms())
+            await self._outlet.feed_result(result)
+            outcome, why = result.outcome, result.reason
         else:
             outcome, why = await self._answer_page(request, got, conditional)
         self._metrics.answers.labels(request.kind, outcome, why).inc()
@@ -195,7 +210,7 @@ class Desk:
             message.topic,
             reason,
             self._utc_ms(),
-            record=message.value,
+            record=without_secrets(message.value, request),
             subject=url or message.key,
             detail=detail.encode("utf-8", "replace").decode(),
             publisher=request.origin.publisher if request else "",

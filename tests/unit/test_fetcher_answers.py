@@ -12,6 +12,7 @@ from services.fetcher.answers import (
     Unsent,
     feed_result,
     host_verdict,
+    hub_result,
     is_html,
     page_answer,
     retractions,
@@ -327,3 +328,33 @@ def test_floors() -> None:
     assert floors.wait_ms("f1", 60_000, NOW) == 0, "the oldest is forgotten"
     floors.forget("f3")
     assert floors.wait_ms("f3", 60_000, NOW) == 0
+
+
+@pytest.mark.parametrize(
+    ("got", "outcome", "reason", "status"),
+    [
+        (response(202), "fetched", "", 202),
+        (response(204), "fetched", "", 204),
+        (response(410), "gone", "gone", 410),
+        (response(301), "failed", "hub_redirected", 301),
+        (response(302), "failed", "hub_redirected", 302),
+        (response(303), "failed", "hub_redirected", 303),
+        (response(307), "failed", "hub_redirected", 307),  # without a Location there is nowhere to follow it to
+        (response(304), "failed", "status_304", 304),
+        (response(400), "failed", "status_400", 400),
+        (response(429, retry_after="60"), "failed", "status_429", 429),
+        (response(503), "failed", "status_503", 503),
+        (HttpFailedError("timed_out"), "failed", "timed_out", 0),
+        (HttpRefusedError("private_address"), "refused", "private_address", 0),
+        (HttpRefusedError("form_missing"), "refused", "form_missing", 0),
+        (DeferredError("host_busy", NOW + 9), "deferred", "host_busy", 0),
+    ],
+)
+def test_the_end_of_a_request_to_a_hub(got: Got, outcome: str, reason: str, status: int) -> None:
+    asked = request("hub", form={"hub.mode": "subscribe", "hub.secret": "not to be told"})
+    result = hub_result(asked, got, NOW)
+    assert (result.kind, result.outcome, result.reason, result.status) == ("hub", outcome, reason, status)
+    assert (result.body, result.request, result.feed_id) == (None, None, "f1")
+    assert b"not to be told" not in encode_record(result)
+    assert result.retry_after_ms == (60_000 if status == 429 else None)
+    assert result.not_before_ms == (NOW + 9 if outcome == "deferred" else 0)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from connectors.http import HttpFailedError, HttpRefusedError, Response
 from connectors.kafka import Message
@@ -317,3 +318,53 @@ def test_a_retraction_that_was_redirected_goes_out_under_both_addresses() -> Non
         ("retraction", "http://news.example/notice"),
         ("retraction", URL),
     ]
+
+
+SECRET, TOKEN = "5f1e3d7c9b2a4860d1f2", "c0ffee00c0ffee00c0ffee00c0ffee00"
+
+
+def hub() -> FetchRequest:
+    form = {"hub.mode": "subscribe", "hub.secret": SECRET, "hub.callback": f"https://reader.example/websub/{TOKEN}"}
+    return replace(request("hub"), form=form)
+
+
+def test_a_hub_s_answer_goes_to_feeds_fetched_without_a_body() -> None:
+    office = Office(Response(URL, URL, 202, {}))
+    office.work(encode_record(hub()))
+    (message,) = office.kafka.read_all(FEEDS_FETCHED)
+    result = decode_record(FetchResult, message.value)
+    assert (message.key, result.kind, result.outcome, result.status, result.body) == ("f1", "hub", "fetched", 202, None)
+    assert office.finished == [17]
+    assert office.read(QUARANTINE, Quarantined) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (HttpRefusedError("private_address", f"http://10.0.0.8/?was={SECRET}"), "private_address"),
+        (HttpFailedError("response_malformed", f"Bad status line {SECRET}"), "response_malformed"),
+        (KeyError(SECRET), "fetcher_fault"),
+    ],
+)
+def test_a_hub_s_secret_is_told_to_nobody(
+    end: Got | BaseException, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    office = Office(end)
+    office.work(encode_record(hub()))
+    (aside,) = office.read(QUARANTINE, Quarantined)
+    assert (aside.reason, aside.subject) == (reason, URL)
+    assert decode_record(FetchRequest, aside.record).form == {}
+    (result,) = office.read(FEEDS_FETCHED, FetchResult)
+    assert result.reason == reason
+    told = [message.value for topic in (FEEDS_FETCHED, QUARANTINE) for message in office.kafka.read_all(topic)]
+    told.append(capsys.readouterr().out.encode())
+    for word in (SECRET, TOKEN):
+        assert not any(word.encode() in each for each in told)
+
+
+def test_a_hub_s_request_that_cannot_be_read_is_set_aside_without_its_bytes() -> None:
+    office = Office(None)
+    office.work(encode_record(hub())[:-1])
+    (aside,) = office.read(QUARANTINE, Quarantined)
+    assert (aside.reason, aside.record) == ("record_undecodable", b"")
+    assert office.finished == [17]

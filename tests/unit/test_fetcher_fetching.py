@@ -322,3 +322,80 @@ def test_a_re_check_is_answered_304_by_a_server_that_knows_its_validators() -> N
         return statuses
 
     assert asyncio.run(main()) == [200, 304, 304]
+
+
+FORM = {"hub.mode": "subscribe", "hub.secret": "5f1e3d7c9b2a4860d1f2"}
+
+
+def to_hub(url: str, **more: Any) -> FetchRequest:
+    return asking("hub", url, **{"form": FORM, **more})
+
+
+def hub_site(status: int = 202, **headers: str) -> Handler:
+    """A hub that wants no crawler, as many do."""
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        if request.path == "/robots.txt":
+            return web.Response(text="User-agent: *\nDisallow: /")
+        if request.method != "POST" or dict(await request.post()) != FORM:
+            return web.Response(status=405)
+        return web.Response(status=status, headers=headers)
+
+    return handler
+
+
+def test_a_hub_is_posted_to_without_asking_for_robots_and_its_pages_are_not_fetched() -> None:
+    world = World(hub=hub_site())
+    took, page_end = world.ends(to_hub("http://hub.example/"), page("http://hub.example/about"))
+    assert isinstance(took, Response)
+    assert took.status == 202
+    assert reason(page_end) == "robots_disallowed"
+    assert world.asked == ["hub/", "hub/robots.txt"]
+
+
+def test_a_hub_s_redirect_goes_through_the_gate_of_the_host_it_leads_to() -> None:
+    world = World(
+        old=hub_site(307, Location="http://new.example/"),
+        new=hub_site(),
+        busy=hub_site(429, **{"Retry-After": "60"}),
+        alias=hub_site(308, Location="http://busy.example/"),
+    )
+    ends = world.ends(*(to_hub(f"http://{host}.example/") for host in ("old", "busy", "alias")))
+    assert isinstance(ends[0], Response)
+    assert (ends[0].status, ends[0].final_url) == (202, "http://new.example/")
+    assert reason(ends[2]) == "retry_after"
+    assert world.asked == ["old/", "new/", "busy/", "alias/"]
+
+
+def test_a_hub_is_left_alone_as_any_host_is() -> None:
+    ends = World(hub=hub_site(500)).ends(*[to_hub("http://hub.example/")] * 4)
+    assert [end.status for end in ends[:3] if isinstance(end, Response)] == [500] * 3
+    assert reason(ends[3]) == "breaker_open"
+
+
+def test_requests_to_hubs_know_no_floor_of_the_feed() -> None:
+    world = World(news=site(), hub=hub_site())
+    ends = world.ends(
+        feed("http://news.example/feed", feed_id="f", floor_ms=60_000),
+        to_hub("http://hub.example/", feed_id="f", floor_ms=60_000),
+        to_hub("http://hub.example/", feed_id="f", floor_ms=60_000),
+    )
+    assert [isinstance(end, Response) for end in ends] == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [
+        (to_hub("http://hub.example/", form={}), "form_missing"),
+        (to_hub("http://127.0.0.1:9092/"), "private_address"),
+        (to_hub("http://[fd00:ec2::254]/"), "private_address"),
+        (to_hub("http://metadata/"), "private_address"),
+        (to_hub("gopher://hub.example/"), "scheme_refused"),
+    ],
+)
+def test_what_is_no_hub_is_refused_before_any_request(request_: FetchRequest, why: str) -> None:
+    world = World(hub=hub_site())
+    (end,) = world.ends(request_)
+    assert isinstance(end, HttpRefusedError)
+    assert end.reason == why
+    assert world.asked == []

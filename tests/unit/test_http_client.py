@@ -14,6 +14,7 @@ from aiohttp import web
 from yarl import URL
 
 from connectors.http import HttpClient, HttpError, HttpFailedError, HttpPolicy, HttpRefusedError, Response
+from connectors.resolver import DnsPolicy
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 AGENT = "Broadsheet/test (+mailto:desk@news.example)"
@@ -371,7 +372,7 @@ def test_look_ups_are_shared_and_remembered_failures_too() -> None:
 
 def test_a_name_server_that_does_not_answer() -> None:
     async def main() -> None:
-        async with client(dns_s=0.05) as made:
+        async with client(dns=DnsPolicy(patience_s=0.05)) as made:
 
             def lookup(_: str) -> list[str]:
                 import time
