@@ -14,7 +14,7 @@ from state_schemas.codec import decode_record, encode_record, pack_text
 from state_schemas.fetching import Body, FetchRequest, FetchResult, RawItem
 from state_schemas.ids import feed_id
 from state_schemas.quarantine import Quarantined
-from state_schemas.sources import Origin, PollSignal, Source
+from state_schemas.sources import Origin, PollSignal, Source, Subscription
 from state_schemas.topics import FEEDS_FETCHED, SOURCES
 from udfs.feeds.document import ReaderPolicy
 from udfs.poll.operator import Poll, Route, shard_of
@@ -322,3 +322,100 @@ def test_a_number_that_no_row_holds_is_set_aside_and_the_feed_goes_on(harness: H
     assert quarantine(harness)[0].reason == "number_out_of_range"
     send(harness, SOURCE)
     polled(harness)
+
+
+# ---------------------------------------------------------------- subscriptions, re-checks, the clock
+
+PUSHED = Endpoints(push_public="https://push.broadsheet.example")
+WITH_HUB = document(1).replace(
+    b"<title>Harbour</title>",
+    b'<title>Harbour</title><atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="hub" href="https://hub.example/"/>',
+)
+
+
+def subscriptions(harness: Harness) -> list[Subscription]:
+    return [decode_record(Subscription, row[1]) for row in harness.side["subscriptions"]]
+
+
+def test_a_subscription_lives_through_a_restart_and_ends_with_its_feed() -> None:
+    harness = Harness(lambda: Poll(POLICY, ReaderPolicy(), PUSHED))
+    send(harness, SOURCE)
+    send(harness, answer(polled(harness), WITH_HUB))
+    (wanted,) = subscriptions(harness)
+    assert (wanted.state, wanted.hub, wanted.topic, wanted.feed_id) == ("pending", "https://hub.example/", URL, FEED)
+    assert len(set(wanted.callback_token)) > 4
+    harness.checkpoint()
+    harness.restart()
+    (asked,) = [each for each in requests(harness.advance(POLICY.subscribe_after_ms + 1_000)) if each.kind == "hub"]
+    assert (asked.url, asked.host) == ("https://hub.example/", "hub.example")
+    assert asked.form["hub.callback"] == f"https://push.broadsheet.example/websub/{wanted.callback_token}"
+    assert asked.form["hub.secret"] == wanted.secret
+    assert send(harness, answer(asked, status=202)) == []
+    now_ms = harness.clock.now_ms
+    lease = PollSignal(
+        feed_id=FEED, signal="lease", signalled_ms=now_ms, token=wanted.callback_token, until_ms=now_ms + 10**9
+    )
+    send(harness, lease)
+    assert subscriptions(harness)[-1].state == "verified"
+    links = ("https://harbour.example/9",)
+    send(
+        harness,
+        PollSignal(feed_id=FEED, signal="websub", signalled_ms=now_ms, token=wanted.callback_token, links=links),
+    )
+    assert [each.url for each in requests(harness.side["priority"])] == ["https://harbour.example/9"]
+    (left,) = send(harness, msgspec.structs.replace(SOURCE, removed=True))
+    assert (left.kind, left.form["hub.mode"]) == ("hub", "unsubscribe")
+    assert subscriptions(harness)[-1].state == "unsubscribed"
+
+
+def test_two_feeds_never_share_a_token() -> None:
+    tokens = set()
+    for _ in range(3):
+        harness = Harness(lambda: Poll(POLICY, ReaderPolicy(), PUSHED))
+        send(harness, SOURCE)
+        send(harness, answer(polled(harness), WITH_HUB))
+        tokens.add(subscriptions(harness)[0].callback_token)
+    assert len(tokens) == 3
+
+
+def test_a_recheck_asks_for_its_pages(harness: Harness) -> None:
+    send(harness, SOURCE)
+    links = ("https://harbour.example/1", "https://harbour.example/2")
+    pages = send(harness, PollSignal(feed_id=FEED, signal="recheck", signalled_ms=0, links=links))
+    assert [(page.url, page.recheck, page.kind) for page in pages] == [(link, True, "page") for link in links]
+
+
+def test_what_a_feed_withdraws_goes_to_the_items(harness: Harness) -> None:
+    send(harness, SOURCE)
+    send(harness, answer(polled(harness), document(1, 2)))
+    withdrawn = document(2).replace(
+        b"</channel>",
+        b'<at:deleted-entry xmlns:at="http://purl.org/atompub/tombstones/1.0" ref="g1" when="2026-11-30T10:00:00Z">'
+        b'<link href="https://harbour.example/1"/></at:deleted-entry></channel>',
+    )
+    send(harness, answer(polled(harness, POLICY.ceiling_ms), withdrawn))
+    ((_, value),) = harness.side["items"]
+    item = decode_record(RawItem, value)
+    assert (item.kind, item.url, item.reason) == ("retraction", "https://harbour.example/1", "deleted_entry")
+
+
+def test_a_section_front_is_read_as_one(harness: Harness) -> None:
+    send(harness, msgspec.structs.replace(SOURCE, kind="front"))
+    front = b"""<html lang="en"><body><main><article><h2><a href="/2026/11/30/ferry-runs-again-after-storm">Ferry runs
+        again after the storm</a></h2></article></main></body></html>"""
+    (page,) = send(harness, answer(polled(harness), front))
+    assert page.url == "https://harbour.example/2026/11/30/ferry-runs-again-after-storm"
+
+
+def test_a_clock_that_leapt_and_came_back_leaves_no_feed_waiting(harness: Harness) -> None:
+    send(harness, SOURCE)
+    send(harness, answer(polled(harness), document(1)))
+    years = 10 * 365 * 86_400_000
+    harness.clock.now_ms += years
+    assert len(harness.advance(2_000)) == 1
+    harness.checkpoint()
+    harness.restart()
+    harness.clock.now_ms -= years
+    harness.store.timers.clear()
+    send(harness, SOURCE)
+    assert len(harness.advance(POLICY.ceiling_ms + 2_000)) == 1
