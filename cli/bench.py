@@ -73,11 +73,11 @@ def line(articles: int, parallelism: int, as_json: bool) -> None:
                 for raw in pages:
                     producer.send(ITEMS_RAW, hash64_hex(raw.url), encode_record(raw))
             console.print("parse job ...")
-            with _cpu_seconds(stack) as used:
+            with cpu_seconds(stack) as used:
                 parsed = _through("parse", endpoints, ARTICLES, _articles_of, len(pages), parallelism)
             parse_cpu = used()
             console.print("cluster job ...")
-            with _cpu_seconds(stack) as used:
+            with cpu_seconds(stack) as used:
                 clustered = _through("cluster", endpoints, STORY_CHANGES, _decided_of, len(pages), 1)
             cluster_cpu = used()
         except (StackError, JobError, KafkaClientError) as error:
@@ -90,7 +90,7 @@ def line(articles: int, parallelism: int, as_json: bool) -> None:
         Figure("cluster_articles_per_second", clustered, "1/s"),
         Figure("cluster_cpu_ms_per_article", 1000 * cluster_cpu / len(pages), "ms"),
     ]
-    _show(figures, as_json)
+    show(figures, as_json)
 
 
 def _pages(count: int) -> Iterator[RawItem]:
@@ -174,7 +174,7 @@ def _decided_of(message: Message) -> str | None:
 
 
 @contextmanager
-def _cpu_seconds(stack: Stack) -> Iterator[Callable[[], float]]:
+def cpu_seconds(stack: Stack) -> Iterator[Callable[[], float]]:
     """CPU of the TaskManager and all its children meanwhile, idle polling of all jobs included."""
 
     def total() -> float:
@@ -191,7 +191,7 @@ def _cpu_seconds(stack: Stack) -> Iterator[Callable[[], float]]:
     yield lambda: total() - before
 
 
-def _show(figures: list[Figure], as_json: bool) -> None:
+def show(figures: list[Figure], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"figures": [asdict(figure) for figure in figures]}))
         return
@@ -201,3 +201,7 @@ def _show(figures: list[Figure], as_json: bool) -> None:
         ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
         table.add_row(figure.name, f"{figure.value:.1f}", figure.unit, figure.against, other, ratio)
     Console().print(table)
+
+
+# Its commands stand in modules of their own; they use what is above, so they come last.
+import cli.bench_poll  # noqa: E402, F401
