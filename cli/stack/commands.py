@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @click.group()
 def stack() -> None:
-    """Start, stop and watch Kafka, the object store, Flink, the fetcher and the origin on this machine."""
+    """Start, stop and watch Kafka, the object store, Flink, the fetcher, push and the origin on this machine."""
 
 
 def data_option(command: F) -> F:
@@ -47,7 +47,7 @@ def port_options(command: F) -> F:
             command
         )
     base = click.option(
-        "--port-base", type=click.IntRange(1024, 65528), help="Take consecutive ports from here on for all of them."
+        "--port-base", type=click.IntRange(1024, 65526), help="Take consecutive ports from here on for all of them."
     )
     return base(command)
 

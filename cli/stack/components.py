@@ -14,7 +14,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cli.stack.layout import CHECKOUT, INSTALLATION, StackSpec
@@ -51,6 +51,7 @@ def components(spec: StackSpec, given: Endpoints) -> dict[str, Component]:
         "jobmanager": _jobmanager,
         "taskmanager": _taskmanager,
         "fetcher": _fetcher,
+        "push": _push,
         "origin": _origin,
     }
     endpoints = spec.endpoints(given)
@@ -71,6 +72,7 @@ def environment(spec: StackSpec, endpoints: Endpoints, name: str) -> dict[str, s
         "TOKENIZERS_PARALLELISM": "false",
         "PYTHONUNBUFFERED": "1",
         "BROADSHEET_FETCHER_PORT": str(spec.ports.fetcher),
+        "BROADSHEET_PUSH_METRICS_PORT": str(spec.ports.push_metrics),
         MARK: f"{spec.folder}:{name}",
     }
 
@@ -363,6 +365,11 @@ def _service(spec: StackSpec, endpoints: Endpoints, name: str, port: int) -> Com
 
 def _fetcher(spec: StackSpec, endpoints: Endpoints) -> Component:
     return _service(spec, endpoints, "fetcher", spec.ports.fetcher)
+
+
+def _push(spec: StackSpec, endpoints: Endpoints) -> Component:
+    # Its health is none of the internet's business: a port of its own.
+    return replace(_service(spec, endpoints, "push", spec.ports.push_metrics), port=spec.ports.push)
 
 
 def _origin(spec: StackSpec, endpoints: Endpoints) -> Component:

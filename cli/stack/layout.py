@@ -12,7 +12,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 # What set-up made: Flink, the jars, the object store's program, the encoder.
 INSTALLATION = CHECKOUT / ".stack"
 
-COMPONENTS: tuple[str, ...] = ("kafka", "s3", "jobmanager", "taskmanager", "fetcher", "origin")
+COMPONENTS: tuple[str, ...] = ("kafka", "s3", "jobmanager", "taskmanager", "fetcher", "push", "origin")
 # Names a user may give for several components at once.
 GROUPS: Mapping[str, tuple[str, ...]] = {"flink": ("jobmanager", "taskmanager")}
 
@@ -27,6 +27,8 @@ class Ports:
     flink_rest: int = 18081
     flink_rpc: int = 16123
     fetcher: int = 19464
+    push: int = 18082
+    push_metrics: int = 19465
     origin: int = 18080
 
     @classmethod
@@ -41,6 +43,7 @@ class Ports:
             "s3": ("s3",),
             "jobmanager": ("flink_rest", "flink_rpc"),
             "fetcher": ("fetcher",),
+            "push": ("push", "push_metrics"),
             "origin": ("origin",),
         }
         return {name: getattr(self, name) for part in components for name in owners.get(part, ())}
@@ -82,6 +85,10 @@ class StackSpec:
             s3_endpoint=f"http://127.0.0.1:{self.ports.s3}",
             flink_rest=f"http://127.0.0.1:{self.ports.flink_rest}",
             origin=f"http://127.0.0.1:{self.ports.origin}",
+            push=f"http://127.0.0.1:{self.ports.push}",
+            # Hubs behind the gateway are on this machine and can call back. On the internet none could: whoever has a
+            # public address says so in BROADSHEET_PUSH_PUBLIC.
+            push_public=base.push_public or (f"http://127.0.0.1:{self.ports.push}" if self.gateway else ""),
             gateway=self.gateway,
             profile=self.profile,
             # Workers run in folders of their own, so a relative path would lead nowhere.

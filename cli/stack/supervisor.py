@@ -40,7 +40,7 @@ LOG_LIMIT_BYTES = 64 * 2**20
 PR_SET_CHILD_SUBREAPER = 36
 
 # What must serve before a component is started: Flink's processes need nobody to start.
-NEEDS = {"fetcher": ("kafka",), "origin": ("s3",)}
+NEEDS = {"fetcher": ("kafka",), "push": ("kafka",), "origin": ("s3",)}
 
 
 @dataclass

@@ -1,0 +1,84 @@
+"""`python -m services.push`: settings from the environment, JSON lines on standard output, SIGTERM ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+
+import structlog
+from structlog.typing import Processor
+
+from connectors.settings import Endpoints, SettingsError
+from services.push.policy import PushPolicy
+from services.push.service import run
+from services.push.settings import PushSettings
+from udfs.profiles import ProfileError, policy
+
+# The producer's and the follower's threads take turns with the event loop: Python's 5 ms would be half of what a
+# delivery may take.
+_SWITCH_S = 0.0005
+
+
+def _log_as_json() -> None:
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.processors.JSONRenderer(sort_keys=False)],
+        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
+    )
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(),
+            ],
+        )
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    # A broker that restarts is an expected fault: our own lines say so, without the library's tracebacks.
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)
+    # What is no HTTP is answered 400; the internet sends too much of it for a line each.
+    logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
+
+
+async def _main(settings: PushSettings, endpoints: Endpoints, bounds: PushPolicy) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await run(settings, endpoints, bounds, stop)
+
+
+def main() -> int:
+    """The exit status: 0 told to stop, 2 a setting cannot be used."""
+    _log_as_json()
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        endpoints = Endpoints.from_mapping(os.environ)
+        settings = PushSettings.from_mapping(os.environ)
+        bounds = policy(PushPolicy, "push", endpoints.profile, endpoints.reference_data_folder())
+    except (SettingsError, ProfileError, OSError) as error:
+        print(f"push: {error}", file=sys.stderr)  # noqa: T201 - the one line for whoever started it
+        return 2
+    try:
+        asyncio.run(_main(settings, endpoints, bounds))
+    except OSError as error:
+        print(f"push: {endpoints.push} or port {settings.metrics_port}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A client that waits for a broker holds a thread; leaving must not wait for it.
+    os._exit(status)

@@ -1,0 +1,65 @@
+"""What the receiver counts, and /health and /metrics on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+
+class Metrics:
+    """One process's counters; a registry of their own, so that two can live in one test."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.answers = Counter(
+            "broadsheet_push_answers",
+            "Requests answered, by kind (verification, delivery, ping, none), outcome and HTTP status",
+            ["kind", "outcome", "status"],
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "broadsheet_push_seconds",
+            "From a request's headers to its answer, Kafka's acknowledgement included",
+            ["kind"],
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+            registry=self.registry,
+        )
+        self.links = Counter("broadsheet_push_links", "Entry links of verified deliveries", registry=self.registry)
+        self.set_aside = Counter(
+            "broadsheet_push_undecodable",
+            "Records of the topics that were none, by topic",
+            ["topic"],
+            registry=self.registry,
+        )
+        self.refused_connections = Counter(
+            "broadsheet_push_connections_refused", "Connections over a limit", registry=self.registry
+        )
+
+    def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
+        """A value that is read when it is asked for."""
+        Gauge(f"broadsheet_push_{name}", help_text, registry=self.registry).set_function(read)
+
+
+async def serve(port: int, metrics: Metrics, health: Callable[[], tuple[bool, dict[str, object]]]) -> web.AppRunner:
+    """Serve until the runner is cleaned up. health: is all well, and the state. Raises OSError: port taken."""
+
+    async def answer_health(_: web.Request) -> web.Response:
+        well, state = health()
+        return web.json_response(state, status=200 if well else 503)
+
+    async def answer_metrics(_: web.Request) -> web.Response:
+        return web.Response(body=generate_latest(metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    app = web.Application()
+    app.router.add_get("/health", answer_health)
+    app.router.add_get("/metrics", answer_metrics)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+    except OSError:
+        await runner.cleanup()
+        raise
+    return runner
