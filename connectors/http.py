@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,6 +24,8 @@ from yarl import URL
 from connectors.addresses import DEFAULT_PORTS, AddressPolicy, address_refusal, parse, url_refusal
 from connectors.body import ACCEPT_ENCODING, BodyError, decoded, too_large
 from connectors.resolver import AddressRefusedError, DnsPolicy, GuardedResolver, Lookup, system_lookup
+from connectors.room import Room, RoomPolicy, Rooms
+from connectors.wire import ATTEMPT, Attempt, Connector
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,10 @@ class HttpPolicy:
     total_s: float = 20.0  # all hops together, waits of `before_hop` left out
     max_redirects: int = 5  # RFC 9309 asks for at least five for robots.txt; browsers follow 20
     dns: DnsPolicy = field(default_factory=DnsPolicy)
-    small_body_bytes: int = 1024 * 1024  # bodies up to here need no place among the large ones
-    large_bodies: int = 16  # read at once: with the limits of a feed 160 MB
+    # A feed's new pages follow it within seconds; then the connection is a burden to both sides.
+    keep_alive_s: float = 15.0
+    idle_hosts: int = 2_000  # with a connection kept: 50 KB each where it is TLS
+    room: RoomPolicy = field(default_factory=RoomPolicy)
     ports: tuple[int, ...] = (80, 443)
 
 
@@ -74,9 +79,12 @@ class Response:
 
 
 BeforeHop = Callable[[URL], Awaitable[None]]
+Sending = Callable[[URL], None]
 
 PERMANENT = frozenset({301, 308})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# Bodies above it are unpacked outside the event loop, which would stand still for milliseconds.
+_UNPACK_APART_BYTES = 64 * 1024
 # The others turn a POST into a GET (RFC 9110, 15.4), and a GET says nothing to whom the form was for.
 FORM_REDIRECTS = frozenset({307, 308})
 
@@ -88,6 +96,9 @@ class _Asking:
     method: str
     headers: Mapping[str, str]
     redirects: frozenset[int]
+    room: Room
+    before_hop: BeforeHop | None
+    sending: Sending | None
     max_bytes: int | None = None
     cut: bool = False
     form: bytes | None = None
@@ -110,15 +121,16 @@ class HttpClient:
         self._gateway = gateway
         self._refusal = refusal
         self.addresses = AddressPolicy(frozenset(policy.ports), gateway=bool(gateway))
-        self._large = asyncio.Semaphore(policy.large_bodies)
+        self.rooms = Rooms(policy.room)
         # With a gateway the only name that is ever resolved is the gateway's own.
         allowed: Callable[[str], str | None] = (lambda _: None) if gateway else refusal
         self._resolver = GuardedResolver(policy.dns, allowed, lookup)
-        connector = aiohttp.TCPConnector(
+        connector = Connector(
             resolver=self._resolver,
             use_dns_cache=False,
             limit=0,
-            keepalive_timeout=30,
+            keepalive_timeout=policy.keep_alive_s,
+            idle_hosts=policy.idle_hosts,
             socket_factory=self._socket,
         )
         self._session = aiohttp.ClientSession(
@@ -155,32 +167,50 @@ class HttpClient:
         max_bytes: int,
         headers: Mapping[str, str] | None = None,
         before_hop: BeforeHop | None = None,
+        sending: Sending | None = None,
         total_s: float | None = None,
         cut: bool = False,
+        room: Room | None = None,
     ) -> Response:
-        """GET, following at most `max_redirects` redirects. before_hop is awaited before every hop but the first.
+        """GET, following at most `max_redirects` redirects. before_hop is awaited before every request but the first,
+        sending called as each goes out.
 
         total_s: instead of the policy's. cut: of a longer body the first max_bytes serve (ask for no coding then).
-        Returns any answer but a followed redirect. Raises HttpRefusedError, HttpFailedError, and whatever before_hop
-        raises.
+        room: of `rooms`, held until the caller gives it back; without one, for the time of the reading. Returns any
+        answer but a followed redirect. Raises HttpRefusedError, HttpFailedError, and whatever before_hop raises.
         """
-        asking = _Asking("GET", headers or {}, REDIRECTS, max_bytes, cut)
-        return await self._follow(url, asking, before_hop, total_s)
+        held = room if room is not None else self.rooms.holding()
+        asking = _Asking("GET", headers or {}, REDIRECTS, held, before_hop, sending, max_bytes, cut)
+        try:
+            got = await self._follow(url, asking, total_s)
+        except BaseException:
+            held.give_back()
+            raise
+        if room is None:
+            held.give_back()
+        return got
 
     async def post(
-        self, url: str, form: Mapping[str, str], *, before_hop: BeforeHop | None = None, total_s: float | None = None
+        self,
+        url: str,
+        form: Mapping[str, str],
+        *,
+        before_hop: BeforeHop | None = None,
+        sending: Sending | None = None,
+        total_s: float | None = None,
     ) -> Response:
         """POST a form, urlencoded. The answer is its status and headers: no byte of a body is read, for it may be
         endless, and may repeat what the form said in confidence.
 
-        Redirects 307 and 308 are followed with the form, each hop judged; any other is the answer. before_hop, total_s
-        and errors as for `get`; also HttpRefusedError where a redirect would take the form from https to http.
+        Redirects 307 and 308 are followed with the form, each hop judged; any other is the answer. before_hop, sending,
+        total_s and errors as for `get`; also HttpRefusedError where a redirect would take the form from https to http.
         """
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "*/*"}
-        asking = _Asking("POST", headers, FORM_REDIRECTS, form=urlencode(form).encode())
-        return await self._follow(url, asking, before_hop, total_s)
+        body, room = urlencode(form).encode(), self.rooms.holding()
+        asking = _Asking("POST", headers, FORM_REDIRECTS, room, before_hop, sending, form=body)
+        return await self._follow(url, asking, total_s)
 
-    async def _follow(self, url: str, asking: _Asking, before_hop: BeforeHop | None, total_s: float | None) -> Response:
+    async def _follow(self, url: str, asking: _Asking, total_s: float | None) -> Response:
         at = parse(url)
         if at is None:
             raise HttpRefusedError("url_malformed", url[:200])
@@ -191,8 +221,8 @@ class HttpClient:
             refusal = url_refusal(at, self.addresses)
             if refusal:
                 raise HttpRefusedError(refusal, str(at)[:200])
-            if hop and before_hop is not None:
-                await before_hop(at)
+            if hop and asking.before_hop is not None:
+                await asking.before_hop(at)
             started = time.monotonic()
             status, received, body = await self._hop(at, asking, left)
             left -= time.monotonic() - started
@@ -219,6 +249,12 @@ class HttpClient:
 
     async def _hop(self, url: URL, asking: _Asking, left_s: float) -> tuple[int, dict[str, str], bytes]:
         target, routing = self._route(url)
+        ATTEMPT.set(
+            Attempt(
+                again=partial(asking.before_hop, url) if asking.before_hop is not None else None,
+                sending=partial(asking.sending, url) if asking.sending is not None else None,
+            )
+        )
         try:
             async with (
                 asyncio.timeout(max(0.001, left_s)),
@@ -236,9 +272,11 @@ class HttpClient:
                     if not response.content.at_eof():
                         response.close()
                     return response.status, received, b""
-                raw = await self._read(response, asking.max_bytes, asking.cut)
+                raw = await self._read(response, asking.max_bytes, asking)
                 coding = received.get("content-encoding", "")
-                return response.status, received, decoded(raw, coding, asking.max_bytes) if coding else raw
+                body = await self._unpacked(raw, coding, asking.max_bytes) if coding else raw
+                await asking.room.grow(len(body))
+                return response.status, received, body
         except TimeoutError:
             raise HttpFailedError("timed_out", "no whole answer in time") from None
         except BodyError as error:
@@ -246,28 +284,28 @@ class HttpClient:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _failure(error) from None
 
-    async def _read(self, response: aiohttp.ClientResponse, max_bytes: int, cut: bool) -> bytes:
+    async def _read(self, response: aiohttp.ClientResponse, max_bytes: int, asking: _Asking) -> bytes:
         """The body as sent. Stops reading at the limit, and before it where Content-Length already says so."""
-        if (response.content_length or 0) > max_bytes and not cut:
+        if (response.content_length or 0) > max_bytes and not asking.cut:
             response.close()
             raise too_large(0, max_bytes)
         body = bytearray()
-        large = False
-        try:
-            async for chunk in response.content.iter_any():
-                body += chunk
-                if len(body) > max_bytes:
-                    response.close()
-                    if cut:
-                        break
-                    raise too_large(len(body), max_bytes)
-                if len(body) > self._policy.small_body_bytes and not large:
-                    await self._large.acquire()
-                    large = True
-        finally:
-            if large:
-                self._large.release()
+        async for chunk in response.content.iter_any():
+            body += chunk
+            if len(body) > max_bytes:
+                response.close()
+                if asking.cut:
+                    break
+                raise too_large(len(body), max_bytes)
+            if len(body) > asking.room.enough:
+                await asking.room.grow(len(body))
         return bytes(body[:max_bytes])
+
+    @staticmethod
+    async def _unpacked(raw: bytes, coding: str, max_bytes: int) -> bytes:
+        if len(raw) > _UNPACK_APART_BYTES:
+            return await asyncio.to_thread(decoded, raw, coding, max_bytes)
+        return decoded(raw, coding, max_bytes)
 
 
 def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:

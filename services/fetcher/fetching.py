@@ -13,6 +13,7 @@ from yarl import URL
 
 from connectors.addresses import parse, url_refusal
 from connectors.http import HttpClient, HttpError, HttpRefusedError, Response
+from connectors.room import Room
 from services.fetcher.answers import Got, host_verdict
 from services.fetcher.floors import Floors
 from services.fetcher.gate import Ended
@@ -51,14 +52,18 @@ class Fetching:
         self._robots = RobotsCache(policy, clock_ms)
         self._floors = Floors(policy.floors)
 
-    async def end_of(self, request: FetchRequest, *, urgent: bool) -> Got:
+    def holding(self) -> Held:
+        """For one request: a context, to be left when its answer is with the broker."""
+        return Held(self.hosts, self._http.rooms.holding())
+
+    async def end_of(self, request: FetchRequest, held: Held, *, urgent: bool) -> Got:
         """How the request ended. Raises nothing but a cancellation, and what is our bug."""
         try:
-            return await self._ask(request, urgent)
+            return await self._ask(request, held, urgent)
         except (HttpError, DeferredError) as end:
             return end
 
-    async def _ask(self, request: FetchRequest, urgent: bool) -> Response:
+    async def _ask(self, request: FetchRequest, held: Held, urgent: bool) -> Response:
         url = parse(request.url)
         refusal = "url_malformed" if url is None else url_refusal(url, self._http.addresses)
         if url is None or refusal:
@@ -66,14 +71,14 @@ class Fetching:
         if request.kind == "hub" and not request.form:
             raise HttpRefusedError("form_missing", "a request to a hub says nothing")
         if request.kind != "feed":
-            return await self._visit(request, url, urgent)
+            return await self._visit(request, url, held, urgent)
         wait = self._floors.wait_ms(request.feed_id, request.floor_ms, self._clock_ms())
         if wait:
             raise HttpRefusedError("within_floor", f"{wait} ms early")
         # Counted from here on, or two requests for one feed could wait in line together.
         self._floors.asked(request.feed_id, self._clock_ms())
         try:
-            return await self._visit(request, url, urgent)
+            return await self._visit(request, url, held, urgent)
         except HttpError:
             raise
         except BaseException:
@@ -81,16 +86,17 @@ class Fetching:
             self._floors.forget(request.feed_id)
             raise
 
-    async def _visit(self, request: FetchRequest, url: URL, urgent: bool) -> Response:
+    async def _visit(self, request: FetchRequest, url: URL, held: Held, urgent: bool) -> Response:
         # robots.txt tells crawlers which pages to leave alone (RFC 9309, 1). A hub is an interface that the publisher's
         # own feed names for subscribers to post to, and many hubs disallow everything to whoever crawls.
         visit = _Visit(self, url, crawls=request.kind != "hub")
         await self.hosts.enter(visit.host, urgent=urgent)
+        held.placed = True
         how: Ended = "unasked"
         try:
             if visit.crawls:
                 await self._permit(url)
-            got = await self._get(request, url, visit)
+            got = await self._get(request, url, visit, held.room)
             how = host_verdict(got, self._utc_ms())
             if isinstance(got, Exception):
                 raise got
@@ -98,10 +104,10 @@ class Fetching:
         finally:
             visit.leave(how)
 
-    async def _get(self, request: FetchRequest, url: URL, visit: _Visit) -> Response | HttpError:
+    async def _get(self, request: FetchRequest, url: URL, visit: _Visit, room: Room) -> Response | HttpError:
         if request.kind == "hub":
             try:
-                return await self._http.post(str(url), request.form, before_hop=visit.before_hop)
+                return await self._http.post(str(url), request.form, before_hop=visit.before_hop, sending=visit.sending)
             except HttpError as error:
                 return error
         headers = {"Accept": FEED_TYPES if request.kind == "feed" else PAGE_TYPES}
@@ -111,7 +117,14 @@ class Fetching:
             headers["If-Modified-Since"] = request.last_modified
         limit = self._policy.feed_bytes if request.kind == "feed" else self._policy.page_bytes
         try:
-            return await self._http.get(str(url), max_bytes=limit, headers=headers, before_hop=visit.before_hop)
+            return await self._http.get(
+                str(url),
+                max_bytes=limit,
+                headers=headers,
+                before_hop=visit.before_hop,
+                sending=visit.sending,
+                room=room,
+            )
         except HttpError as error:
             return error
 
@@ -127,22 +140,50 @@ class Fetching:
             await self.hosts.again(_name(url))
 
     async def _robots_txt(self, url: str) -> tuple[int, bytes]:
-        """The answer to a request for robots.txt; its redirects are followed without asking for further rules."""
-        host = _name(URL(url))
-        got: Got
+        """The answer to a request for robots.txt, for which a request to the host is in flight already. Its redirects
+        wait in line like any, and are followed without asking for further rules."""
+        visit = _Visit(self, URL(url), crawls=False)
+        got: Response | HttpError
         try:
             got = await self._http.get(
                 url,
                 max_bytes=self._policy.robots_bytes,
                 headers={"Accept": "text/plain, */*;q=0.5", "Accept-Encoding": "identity"},
+                before_hop=visit.before_hop,
+                sending=visit.sending,
                 total_s=self._policy.robots_total_s,
                 cut=True,
             )
         except HttpError as error:
-            self.hosts.learnt(host, host_verdict(error, self._utc_ms()))
+            got = error
+        except BaseException:
+            visit.leave_others("unasked")
             raise
-        self.hosts.learnt(host, host_verdict(got, self._utc_ms()))
+        how = host_verdict(got, self._utc_ms())
+        visit.leave_others(how)
+        self.hosts.learnt(visit.host, visit.verdict(how))
+        if isinstance(got, HttpError):
+            raise got
         return got.status, got.body
+
+
+class Held:
+    """What one request holds until its answer is out, so that a broker which is away does not fill the memory: its
+    place in the process, once it was let start, and room for its body."""
+
+    def __init__(self, hosts: HostGates, room: Room) -> None:
+        self._hosts = hosts
+        self.room = room
+        self.placed = False
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.room.give_back()
+        if self.placed:
+            self.placed = False
+            self._hosts.free()
 
 
 class _Visit:
@@ -168,10 +209,21 @@ class _Visit:
         if self.crawls:
             await self._fetching._permit(url)
 
+    def sending(self, url: URL) -> None:
+        """A request to `url` goes out."""
+        self._fetching.hosts.sent(_name(url))
+
     def leave(self, how: Ended) -> None:
         """All its hosts; only the last one asked is judged by how it ended."""
-        hosts = self._fetching.hosts
+        self.leave_others(how)
+        self._fetching.hosts.leave(self.host, self.verdict(how))
+
+    def leave_others(self, how: Ended) -> None:
+        """The hosts that redirects led to."""
         for host in self._also:
-            hosts.leave(host, how if host == self._at else "answered", under_way=True)
-        redirected: Ended = "unasked" if how == "unasked" else "answered"
-        hosts.leave(self.host, how if self.host == self._at else redirected)
+            self._fetching.hosts.leave(host, how if host == self._at else "answered")
+        self._also.clear()
+
+    def verdict(self, how: Ended) -> Ended:
+        """What the end says of the first host: where it was not the last one asked, it has answered with a redirect."""
+        return how if self.host == self._at or how == "unasked" else "answered"

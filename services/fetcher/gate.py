@@ -94,6 +94,11 @@ def ask(host: Host, now_ms: int, policy: FetchPolicy, *, inside: bool = False) -
     return replace(host, next_start_ms=now_ms + gap_ms(host, policy)), Start()
 
 
+def sent(host: Host, now_ms: int, policy: FetchPolicy) -> Host:
+    """A request that was let start has gone out: the next one's gap begins now, for opening a connection takes time."""
+    return replace(host, next_start_ms=max(host.next_start_ms, now_ms + gap_ms(host, policy)))
+
+
 def ended(host: Host, how: Ended, name: str, now_ms: int, policy: FetchPolicy) -> Host:
     """A request left this host. answered: any status but 5xx and 429; unasked: nothing was learnt."""
     host = replace(host, in_flight=max(0, host.in_flight - 1))

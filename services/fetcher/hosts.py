@@ -80,9 +80,10 @@ class HostGates:
         return len(self._lines)
 
     async def enter(self, host: str, *, urgent: bool = False, under_way: bool = False) -> None:
-        """Wait until a request to the host may start; it is then in flight until `leave`.
+        """Wait until a request to the host may start; it is in flight until `leave`, and takes a place until `free`.
 
-        under_way: the request runs already and only comes to this host by a redirect. Raises DeferredError.
+        under_way: the request runs already and only comes to this host by a redirect: it takes no place. Raises
+        DeferredError.
         """
         line = self._line(host)
         rank = UNDER_WAY if under_way else URGENT if urgent else ORDINARY
@@ -94,14 +95,21 @@ class HostGates:
         """Wait until a request that is in flight at the host may start its next hop. Raises DeferredError."""
         await self._wait(host, self._line(host), UNDER_WAY, inside=True, fresh=False)
 
-    def leave(self, host: str, how: gate.Ended, *, under_way: bool = False) -> None:
-        """A request entered as `under_way` or not has ended at this host."""
+    def leave(self, host: str, how: gate.Ended) -> None:
+        """A request has ended at this host. Its place in the process is free only when its answer is out: `free`."""
         line = self._line(host)
         line.host = gate.ended(line.host, how, host, self._clock_ms(), self._policy)
-        if not under_way:
-            self.running -= 1
         self._pump(host)
+
+    def free(self) -> None:
+        """A request that was let start, and was not under way before, needs its place no more."""
+        self.running -= 1
         self._fill()
+
+    def sent(self, host: str) -> None:
+        """A request to the host has just gone out."""
+        line = self._line(host)
+        line.host = gate.sent(line.host, self._clock_ms(), self._policy)
 
     def learnt(self, host: str, how: gate.Ended) -> None:
         """Something was learnt of the host by a request that goes on."""
@@ -167,7 +175,9 @@ class HostGates:
 
     def _give_back(self, host: str, *, inside: bool, fresh: bool) -> None:
         if not inside:
-            self.leave(host, "unasked", under_way=not fresh)
+            self.leave(host, "unasked")
+        if fresh:
+            self.free()
 
     def _pump(self, host: str) -> None:
         line = self._lines.get(host)

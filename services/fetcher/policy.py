@@ -45,7 +45,8 @@ class FetchPolicy:
     max_redirects: int = 5
 
     # ------------------------------------------------------------ the process
-    running: int = 128  # requests at once, from their start until the broker has their result
+    # Requests at once, from their start until the broker has their result: 256 slow hosts hold up nobody (scrapy 16).
+    running: int = 512
     buffered: int = 2_000  # requests held, waiting for a host or running; then nothing is read but what is urgent
     buffered_urgent: int = 2_500  # with urgent ones; then nothing is read
     buffered_bytes: int = 64 * 1024 * 1024  # of their records: entries with full text are large

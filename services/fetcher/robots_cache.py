@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from yarl import URL
@@ -23,6 +24,7 @@ class RobotsCache:
         self._clock_ms = clock_ms
         self._known: dict[str, tuple[int, Rules]] = {}
         self._asking: dict[str, asyncio.Task[Rules]] = {}
+        self._waiting: Counter[str] = Counter()
 
     def known(self, url: URL) -> Rules | None:
         """The rules, where they are fresh."""
@@ -43,9 +45,23 @@ class RobotsCache:
         task = self._asking.get(name)
         if task is None:
             task = self._asking[name] = asyncio.create_task(self._ask(name, robots_url(url), fetch))
-            task.add_done_callback(lambda _: self._asking.pop(name, None))
-        # Shielded: a request that is given up must not take the rules from the others that wait for them.
-        return await asyncio.shield(task)
+            task.add_done_callback(lambda done: self._asked(name, done))
+        # Shielded: a request that is given up must not take the rules from the others that wait for them. The last one
+        # does: whoever waits is in flight at the host, and with nobody there nothing may be.
+        self._waiting[name] += 1
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._waiting[name] -= 1
+            if not self._waiting[name]:
+                del self._waiting[name]
+                task.cancel()
+
+    def _asked(self, name: str, task: asyncio.Task[Rules]) -> None:
+        if self._asking.get(name) is task:
+            del self._asking[name]
+        if not task.cancelled():
+            task.exception()  # looked at, for all who wanted the rules may have given up
 
     async def _ask(self, name: str, url: str, fetch: Fetch) -> Rules:
         try:

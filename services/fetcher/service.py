@@ -29,7 +29,7 @@ from services.fetcher.answers import (
     set_aside_reason,
 )
 from services.fetcher.confidence import fault, hush, without_secrets
-from services.fetcher.fetching import Fetching
+from services.fetcher.fetching import Fetching, Held
 from services.fetcher.intake import Intake
 from services.fetcher.metrics import Metrics, serve
 from services.fetcher.offsets import Ticket
@@ -125,25 +125,31 @@ class Desk:
             work.answered = True
             await self._set_aside(message, error.reason, detail=error.detail)
         else:
-            asked = self.pages.conditional(request)
-            got = await self._end_of(asked, message)
-            if isinstance(got, HttpError):
-                hush(got, request)
-            work.answered = True
-            try:
-                await self._answer(request, got, message, conditional=bool(asked.etag or asked.last_modified))
-            except OutletError:
-                raise
-            except Exception as error:
-                # Our own bug again: told to quarantine alone, for no answer can be made of it. Poll asks anew.
-                log.error("answer_fault", url=request.url, error=fault(request, error), exc_info=not request.form)
-                await self._set_aside(message, "fetcher_fault", request=request, detail=fault(request, error))
+            with self._fetching.holding() as held:
+                await self._ask(request, work, held)
             self._metrics.seconds.labels(request.kind).observe(time.monotonic() - began)
         self._finish(work.ticket)
 
-    async def _end_of(self, request: FetchRequest, message: Message) -> Got:
+    async def _ask(self, request: FetchRequest, work: _Work, held: Held) -> None:
+        message = work.message
+        asked = self.pages.conditional(request)
+        got = await self._end_of(asked, message, held)
+        if isinstance(got, HttpError):
+            hush(got, request)
+        work.answered = True
         try:
-            return await self._fetching.end_of(request, urgent=message.topic == FETCH_REQUESTS_PRIORITY.name)
+            await self._answer(request, got, message, conditional=bool(asked.etag or asked.last_modified))
+        except OutletError:
+            raise
+        except Exception as error:
+            # Our own bug again: told to quarantine alone, for no answer can be made of it. Poll asks anew.
+            log.error("answer_fault", url=request.url, error=fault(request, error), exc_info=not request.form)
+            await self._set_aside(message, "fetcher_fault", request=request, detail=fault(request, error))
+
+    async def _end_of(self, request: FetchRequest, message: Message, held: Held) -> Got:
+        urgent = message.topic == FETCH_REQUESTS_PRIORITY.name
+        try:
+            return await self._fetching.end_of(request, held, urgent=urgent)
         except Exception as error:
             # Our own bug: the request is answered all the same, or a crash would meet it again for ever.
             log.error("fetcher_fault", url=request.url, error=fault(request, error), exc_info=not request.form)

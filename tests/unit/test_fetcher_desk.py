@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from connectors.http import HttpFailedError, HttpRefusedError, Response
 from connectors.kafka import Message
+from connectors.room import RoomPolicy, Rooms
 from services.fetcher import outlet as outlet_module
 from services.fetcher import service as service_module
 from services.fetcher.answers import Got
+from services.fetcher.fetching import Held
 from services.fetcher.hosts import DeferredError
 from services.fetcher.metrics import Metrics
 from services.fetcher.offsets import Ticket
@@ -68,7 +70,10 @@ class Asked:
         self.hosts = Hosts()
         self.given_up = 0
 
-    async def end_of(self, request: FetchRequest, *, urgent: bool) -> Got:
+    def holding(self) -> Held:
+        return Held(self.hosts, Rooms(RoomPolicy()).holding())  # type: ignore[arg-type]
+
+    async def end_of(self, request: FetchRequest, held: Held, *, urgent: bool) -> Got:
         self.urgent.append(urgent)
         self.requests.append(request)
         if self.end is None:

@@ -24,6 +24,12 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 QUICK = {"host_gap_ms": 5, "patience_ms": 2_000, "read_s": 0.3, "total_s": 0.6, "robots_total_s": 0.3}
 
 
+async def end(fetching: Fetching, request: FetchRequest, *, urgent: bool = False) -> Got:
+    """How it ended, once its answer was out."""
+    with fetching.holding() as held:
+        return await fetching.end_of(request, held, urgent=urgent)
+
+
 class World:
     """Hosts behind one gateway; `asked` has every request as host and path."""
 
@@ -56,7 +62,7 @@ class World:
 
         async def main() -> list[Got]:
             async with self.fetching(**bounds) as fetching:
-                return [await fetching.end_of(each, urgent=urgent) for each in requests]
+                return [await end(fetching, each, urgent=urgent) for each in requests]
 
         return asyncio.run(main())
 
@@ -256,7 +262,7 @@ def test_one_slow_host_costs_the_others_nothing() -> None:
         async with world.fetching(robots_total_s=5, read_s=1) as fetching:
 
             async def one(url: str) -> None:
-                await fetching.end_of(page(url), urgent=False)
+                await end(fetching, page(url))
                 order.append(url)
 
             await asyncio.gather(*(one(f"http://{host}.example/a") for host in ("slow", "slow", "slow", "news")))
@@ -270,7 +276,7 @@ def test_a_crawl_delay_spaces_the_starts() -> None:
 
     async def main() -> int:
         async with world.fetching() as fetching:
-            await fetching.end_of(page("http://news.example/a"), urgent=False)
+            await end(fetching, page("http://news.example/a"))
             return fetching.hosts._lines["news.example"].host.crawl_delay_ms
 
     assert asyncio.run(main()) == 200
@@ -286,13 +292,13 @@ def test_one_that_is_given_up_leaves_the_host_free_and_the_feed_too() -> None:
     async def main() -> Got:
         async with world.fetching() as fetching:
             request = feed("http://news.example/feed", floor_ms=60_000)
-            task = asyncio.create_task(fetching.end_of(request, urgent=False))
+            task = asyncio.create_task(end(fetching, request))
             while "news/feed" not in world.asked:
                 await asyncio.sleep(0.01)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             assert fetching.hosts.running == 0
-            return await fetching.end_of(request, urgent=False)
+            return await end(fetching, request)
 
     got = asyncio.run(main())
     assert isinstance(got, Response)
@@ -314,7 +320,7 @@ def test_a_re_check_is_answered_304_by_a_server_that_knows_its_validators() -> N
         statuses = []
         async with world.fetching() as fetching:
             for _ in range(3):
-                got = await fetching.end_of(pages.conditional(asked), urgent=False)
+                got = await end(fetching, pages.conditional(asked))
                 assert isinstance(got, Response)
                 statuses.append(got.status)
                 if got.status == 200:

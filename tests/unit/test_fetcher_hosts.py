@@ -31,6 +31,7 @@ async def visit(
         await asyncio.sleep(lasts_s)
     finally:
         hosts.leave(name, "answered")
+        hosts.free()
 
 
 @settings(max_examples=60)
@@ -65,6 +66,7 @@ def test_under_any_load_each_host_keeps_its_limits_and_the_process_too(
         finally:
             at_once[name] -= 1
             hosts.leave(name, "answered")
+            hosts.free()
 
     async def main() -> None:
         hosts = gates(policy)
@@ -186,8 +188,9 @@ def test_a_request_that_comes_by_redirect_takes_a_place_at_the_host_alone() -> N
         await hosts.enter("old.example")
         await hosts.enter("new.example", under_way=True)
         during = hosts.running
-        hosts.leave("new.example", "answered", under_way=True)
+        hosts.leave("new.example", "answered")
         hosts.leave("old.example", "answered")
+        hosts.free()
         return during, hosts.running
 
     assert run(main()) == (1, 0)
@@ -201,6 +204,7 @@ def test_forgotten_hosts_leave_the_memory_busy_ones_stay() -> None:
             name = f"h{number}.example"
             await hosts.enter(name)
             hosts.leave(name, "answered")
+            hosts.free()
             await asyncio.sleep(5)
         assert "busy.example" in hosts._lines
         return hosts.hosts
@@ -217,6 +221,7 @@ def test_one_that_gives_up_in_line_leaves_no_trace() -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         hosts.leave("news.example", "answered")
+        hosts.free()
         await asyncio.sleep(2)
         await hosts.enter("news.example")
         await asyncio.sleep(2)
