@@ -183,13 +183,13 @@ def test_a_rebuild_starts_from_a_timer_without_input(monkeypatch):
     assert read == []  # the rebuilt writer answers; nothing is read again
 
 
-def test_one_timer_a_language_stands_ahead_at_all_times():
+def test_two_timers_a_language_stand_ahead_at_all_times():
     task = harness()
     for record in log():
         send(task, record)
     for _ in range(4):
-        assert sorted(key for _, key in task.store.timers) == sorted({EN, language_key("pt")})
-        assert all(task.clock.now_ms < at_ms <= task.clock.now_ms + 2 * MINUTE for at_ms, _ in task.store.timers)
+        assert sorted(key for _, key in task.store.timers) == sorted([EN, language_key("pt")] * 2)
+        assert all(task.clock.now_ms < at_ms <= task.clock.now_ms + 3 * MINUTE for at_ms, _ in task.store.timers)
         task.checkpoint()
         task.restart(after_ms=SECOND)
         task.advance(5 * MINUTE)

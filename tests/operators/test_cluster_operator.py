@@ -138,9 +138,9 @@ def test_a_timer_rebuilds_the_writer_without_input():
     assert not harness.function._writers
     harness.advance(0)
     assert list(harness.function._writers) == [KEY]
-    assert len(harness.store.timers) == 1
+    assert len(harness.store.timers) == 2
     harness.advance(5 * MINUTE)
-    assert len(harness.store.timers) == 1
+    assert len(harness.store.timers) == 2
 
 
 def test_each_language_has_its_own_writer_and_numbers():

@@ -121,14 +121,22 @@ def test_a_restart_without_input_wakes_by_its_restored_timer(harness: Harness) -
     assert len(harness.advance(2_000)) == 1
 
 
-def test_timers_stay_one_a_shard(harness: Harness) -> None:
+def test_timers_stay_the_next_two_ticks_of_a_shard(harness: Harness) -> None:
     for _ in range(3):
         send(harness, SOURCE)
         harness.checkpoint()
         harness.restart()
         harness.advance(500)
     harness.advance(5_000)
-    assert len(harness.store.timers) == 1
+    (first, _), (second, _) = sorted(harness.store.timers)
+    assert second - first == POLICY.tick_ms
+
+
+def test_a_tick_that_a_savepoint_lost_is_made_up_by_the_next(harness: Harness) -> None:
+    send(harness, SOURCE)
+    harness.checkpoint()
+    harness.store.timers.discard(min(harness.store.timers))
+    assert len(harness.advance(3_000)) == 1
 
 
 def test_a_lost_request_is_asked_again(harness: Harness) -> None:

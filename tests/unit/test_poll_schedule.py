@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from dataclasses import replace as policy_with
@@ -154,13 +155,16 @@ def rated(per_hour: float, tier: str = "tail", since_new_ms: int = DAY_MS) -> Fe
 @pytest.mark.parametrize(
     ("per_hour", "tier", "wait_ms"),
     [
-        pytest.param(0.01, "tail", HOUR_MS, id="silent: ceiling"),
-        pytest.param(2.0, "tail", 15 * MINUTE_MS, id="two an hour: half of 30 minutes"),
+        pytest.param(0.001, "tail", HOUR_MS, id="silent: ceiling"),
+        pytest.param(1.0, "tail", round(math.sqrt(2 * 0.5 * 60) * MINUTE_MS), id="one an hour: 7.7 minutes"),
+        pytest.param(4.0, "authoritative", round(math.sqrt(2 * 0.5 * 15) * MINUTE_MS), id="four an hour: 3.9 minutes"),
         pytest.param(600.0, "tail", 5 * MINUTE_MS, id="ten a minute: floor of the tail"),
         pytest.param(600.0, "authoritative", MINUTE_MS, id="floor of the authoritative"),
     ],
 )
-def test_waits_half_the_expected_gap_within_bounds(per_hour: float, tier: str, wait_ms: int) -> None:
+def test_waits_until_the_expected_items_are_worth_a_poll_within_bounds(
+    per_hour: float, tier: str, wait_ms: int
+) -> None:
     state, _ = poll(rated(per_hour, tier), outcome="not_modified")
     assert state.next_poll_ms - NOW == pytest.approx(wait_ms, rel=0.01)
 
@@ -176,9 +180,7 @@ def test_sooner_after_a_new_item_decaying_back() -> None:
 
 def test_a_verified_lease_leaves_a_backstop_poll() -> None:
     held = Subscribed("https://hub.example/", URL, "t1", "s1", "pending", NOW)
-    lease = PollSignal(
-        feed_id=SOURCE.feed_id, signal="lease", signalled_ms=NOW, until_ms=NOW + 90 * DAY_MS, token="t1"
-    )
+    lease = PollSignal(feed_id=SOURCE.feed_id, signal="lease", signalled_ms=NOW, until_ms=NOW + 90 * DAY_MS, token="t1")
     rate = replace(rated(60.0), subscription=held, hub=held.hub, topic=URL)
     state, _ = after_signal(rate, lease, NOW, POLICY)
     assert state.lease_until_ms == NOW + 14 * DAY_MS
@@ -193,7 +195,7 @@ def test_a_verified_lease_leaves_a_backstop_poll() -> None:
         pytest.param("tail", 60.0, 7 * MINUTE_MS, 7 * MINUTE_MS, id="lengthens"),
         pytest.param("tail", 60.0, DAY_MS, 10 * MINUTE_MS, id="two floors at most"),
         pytest.param("authoritative", 60.0, DAY_MS, 2 * MINUTE_MS, id="two of its floors"),
-        pytest.param("tail", 1.0, MINUTE_MS, 30 * MINUTE_MS, id="never shortens"),
+        pytest.param("tail", 0.3, MINUTE_MS, round(math.sqrt(200) * MINUTE_MS), id="never shortens"),
     ],
 )
 def test_a_publishers_hint_lengthens_the_interval_within_a_cap(
@@ -217,13 +219,14 @@ def test_jitter_is_the_feeds_own_and_moves_no_bound() -> None:
     waits = set()
     for number in range(50):
         source = replace(SOURCE, feed_id=feed_id(f"http://n.example/{number}"))
-        state = replace(rated(2.0), source=source)
+        state = replace(rated(0.3), source=source)
         first, _ = poll(state, outcome="not_modified", policy=policy)
         again, _ = poll(state, outcome="not_modified", policy=policy)
         assert first == again
         waits.add(first.next_poll_ms - NOW)
     assert len(waits) > 40
-    assert all(abs(wait - 15 * MINUTE_MS) <= 0.11 * 15 * MINUTE_MS for wait in waits)
+    usual = math.sqrt(200) * MINUTE_MS
+    assert all(abs(wait - usual) <= 0.11 * usual for wait in waits)
 
 
 def test_only_new_items_count_into_the_rate() -> None:

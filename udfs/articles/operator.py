@@ -23,6 +23,7 @@ from pyflink.common import Row, Types
 from pyflink.datastream import KeyedProcessFunction, OutputTag, ProcessFunction, RuntimeContext
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
 
+from connectors.flink_timers import set_tick
 from connectors.kafka_flink import quarantine_tag, to_row
 from connectors.objects import ObjectStoreError, S3Objects
 from connectors.settings import Endpoints
@@ -220,7 +221,7 @@ class Decide(KeyedProcessFunction):
             self._armed_here.add(shard)
             if not self._armed.value():
                 self._armed.update(True)
-                ctx.timer_service().register_processing_time_timer(_next_sweep(shard, now_ms))
+                set_tick(ctx.timer_service(), _next_sweep(shard, now_ms), DAY_MS)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[bytes]:
         """Once a day and shard: forget the rows that were last met more than `row_days` ago."""
@@ -234,7 +235,7 @@ class Decide(KeyedProcessFunction):
         for article in expired:
             self._rows.remove(article)
             self._counters.count("expired")
-        ctx.timer_service().register_processing_time_timer(_next_sweep(ctx.get_current_key(), now_ms))
+        set_tick(ctx.timer_service(), _next_sweep(ctx.get_current_key(), now_ms), DAY_MS)
         yield from ()
 
 
@@ -329,6 +330,7 @@ class Clock(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._armed = runtime_context.get_state(ValueStateDescriptor("armed", Types.BOOLEAN()))
+        self._ticked: dict[str, int] = {}  # language -> its last tick's minute
 
     def process_element(self, value: str, ctx: KeyedProcessFunction.Context) -> Iterator[Row]:
         if not self._armed.value():
@@ -340,10 +342,11 @@ class Clock(KeyedProcessFunction):
         language = ctx.get_current_key()
         now_ms = ctx.timer_service().current_processing_time()
         self._arm(ctx)
-        yield to_row(language, encode_record(Tick(language=language, decided_ms=now_ms)))
+        if self._ticked.get(language) != now_ms // self._every_ms:
+            self._ticked[language] = now_ms // self._every_ms
+            yield to_row(language, encode_record(Tick(language=language, decided_ms=now_ms)))
 
     def _arm(self, ctx: KeyedProcessFunction.Context) -> None:
         """The next whole minute from now: after an outage there is one tick, not one for each minute missed."""
-        timers = ctx.timer_service()
-        now_ms = timers.current_processing_time()
-        timers.register_processing_time_timer((now_ms // self._every_ms + 1) * self._every_ms)
+        now_ms = ctx.timer_service().current_processing_time()
+        set_tick(ctx.timer_service(), (now_ms // self._every_ms + 1) * self._every_ms, self._every_ms)

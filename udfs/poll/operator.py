@@ -19,6 +19,7 @@ from pyflink.datastream import OutputTag
 from pyflink.datastream.functions import KeyedProcessFunction, ProcessFunction, RuntimeContext
 from pyflink.datastream.state import MapStateDescriptor
 
+from connectors.flink_timers import set_tick
 from connectors.kafka_flink import ROW, quarantine_tag, to_row
 from connectors.objects import ObjectStoreError, S3Objects
 from connectors.settings import Endpoints
@@ -180,7 +181,7 @@ class Poll(KeyedProcessFunction):
         tick = self._policy.tick_ms
         place = int(ctx.get_current_key()) * tick // self._policy.shards
         now_ms = ctx.timer_service().current_processing_time()
-        ctx.timer_service().register_processing_time_timer((now_ms - place) // tick * tick + place + tick)
+        set_tick(ctx.timer_service(), (now_ms - place) // tick * tick + place + tick, tick)
 
     def _on_source(self, shard: Shard, source: Source, now_ms: int) -> Iterator[Any]:
         before = shard.get(source.feed_id)

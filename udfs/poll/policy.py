@@ -17,7 +17,9 @@ class PollPolicy:
     floor_authoritative_ms: int = MINUTE_MS
     floor_tail_ms: int = 5 * MINUTE_MS
     ceiling_ms: int = HOUR_MS
-    gap_share: float = 0.5  # of the expected gap: a new item waits a quarter of the gap on average
+    # Waiting, summed over items, that a poll must end to be made. At 30 s a feed of 30 items an hour is polled every
+    # 1.4 min, one of two every 5.5 min, one of a tenth every 24.5 min (docs/decisions.md, "poll interval").
+    poll_worth_ms: int = 30_000
     soon_share: float = 0.5  # of the interval, at the instant of a new item: news comes in runs
     soon_ms: int = 15 * MINUTE_MS  # in which that has decayed to 1/e
     jitter: float = 0.1  # share of an interval or back-off, from a hash of the feed id and the number of the poll

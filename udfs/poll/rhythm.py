@@ -143,20 +143,19 @@ class Rhythm:
             hour += 1
             yield 1.0, self.rate(hour)
 
-    def expected_gap_h(self, now_ms: int, most_h: float) -> float:
-        """Hours until the next item is expected, at most `most_h`.
+    def waited_h(self, now_ms: int, worth: float, most_h: float) -> float:
+        """Hours until the items that are expected from now on have waited `worth` item-hours in all; at most `most_h`.
 
-        The mean waiting time of a Poisson process with these rates: the integral of the chance that nothing has come
-        yet, exp(-sum of rates so far).
+        With n expected so far at a rate r, their waiting grows by n + r t an hour.
         """
-        waited, nothing_yet = 0.0, 1.0
-        horizon = 0.0
+        came, waited, ahead = 0.0, 0.0, 0.0
         for hours, rate in self._ahead(now_ms):
-            comes = -math.expm1(-rate * hours)
-            waited += nothing_yet * comes / rate
-            nothing_yet *= 1 - comes
-            horizon += hours
-            # Beyond the horizon it can only be later still, and what is left weighs little.
-            if waited >= most_h or nothing_yet < 0.01 or horizon >= 48:
-                return min(waited, most_h)
+            # The root of waited + came t + rate t^2 / 2 = worth.
+            lacks = worth - waited
+            until = (math.sqrt(came * came + 2 * rate * lacks) - came) / rate
+            if until <= hours or ahead + hours >= most_h:
+                return min(ahead + until, most_h)
+            waited += came * hours + rate * hours * hours / 2
+            came += rate * hours
+            ahead += hours
         raise AssertionError("hours have no end")

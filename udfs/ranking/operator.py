@@ -9,6 +9,7 @@ from pyflink.common import Types
 from pyflink.datastream import FlatMapFunction, KeyedProcessFunction, OutputTag, RuntimeContext
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
 
+from connectors.flink_timers import set_tick
 from connectors.kafka_flink import ROW, quarantine_tag, to_row
 from state_schemas.codec import DecodeError, decode_record, dump_state, encode_record, load_state
 from state_schemas.quarantine import quarantined
@@ -59,6 +60,7 @@ class Rank(KeyedProcessFunction):
         self._boards: dict[str, Board] = {}
         self._views: dict[str, dict[str, StoryView]] = {}
         self._cursors: dict[str, ChangeCursor] = {}
+        self._ranked_ms: dict[str, int] = {}  # language -> its last cycle
 
     def process_element(self, value: tuple[str, bytes], ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         language, data = value
@@ -77,7 +79,7 @@ class Rank(KeyedProcessFunction):
             )
             return
         if self._rebuild(language):
-            ctx.timer_service().register_processing_time_timer(self._next_cycle(now_ms))
+            set_tick(ctx.timer_service(), self._next_cycle(now_ms), self._policy.cycle_ms)
         cursor = self._cursors[language]
         if change.epoch > cursor.epoch:
             self._start_afresh(language)
@@ -101,8 +103,11 @@ class Rank(KeyedProcessFunction):
         self._rebuild(language)
         now_ms = ctx.timer_service().current_processing_time()
         # A cycle that overran is skipped, never queued: the next boundary is after now.
-        ctx.timer_service().register_processing_time_timer(self._next_cycle(now_ms))
+        set_tick(ctx.timer_service(), self._next_cycle(now_ms), self._policy.cycle_ms)
         boundary = now_ms - now_ms % self._policy.cycle_ms
+        if self._ranked_ms.get(language) == boundary:
+            return
+        self._ranked_ms[language] = boundary
         editions = [edition for edition in self._editions if edition.language == language]
         views = self._views[language]
         ranked = cycle(self._boards[language], views, editions, self._sections, boundary, self._policy, self._weights)

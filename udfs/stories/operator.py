@@ -15,6 +15,7 @@ from pyflink.common import Types
 from pyflink.datastream import KeyedProcessFunction, OutputTag, ProcessFunction, RuntimeContext
 from pyflink.datastream.state import MapStateDescriptor
 
+from connectors.flink_timers import set_tick
 from connectors.kafka_flink import quarantine_tag, to_row
 from state_schemas.articles import decode_normalised
 from state_schemas.clusters import MAPS
@@ -112,7 +113,7 @@ class Cluster(KeyedProcessFunction):
     def _arm(ctx: Any) -> None:
         """On a fixed grid, so that a restart adds no second chain of timers to the restored one."""
         now_ms = ctx.timer_service().current_processing_time()
-        ctx.timer_service().register_processing_time_timer((now_ms // _TIMER_MS + 1) * _TIMER_MS)
+        set_tick(ctx.timer_service(), (now_ms // _TIMER_MS + 1) * _TIMER_MS, _TIMER_MS)
 
     def _stored(self, name: str, key: str) -> bytes | None:
         found = self._maps[name].get(key)
