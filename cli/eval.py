@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import time
@@ -60,6 +61,37 @@ def clusters(file: Path, no_time: bool, as_json: bool, model: Path | None) -> No
     width = max(map(len, found))
     for name, value in found.items():
         click.echo(f"{name:<{width}}  {value:g}")
+
+
+@evaluate.command("feeds")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+def captured_feeds(folder: Path, as_json: bool) -> None:
+    """Read every captured feed of DIR as production does and with feedparser, and compare field by field.
+
+    Feeds are the files ending in .xml, .rss, .atom, .rdf, .json and .gz. A MANIFEST.tsv beside them may give each
+    `file` its `url` (or `host`) and `content_type`.
+    """
+    from cli.feed_evaluation import captured, evaluate_feeds, table
+    from udfs.feeds.document import ReaderPolicy
+    from udfs.profiles import ProfileError, policy
+
+    try:
+        endpoints = Endpoints.from_mapping(os.environ)
+        bounds = policy(ReaderPolicy, "feeds", endpoints.profile, endpoints.reference_data_folder())
+        documents = captured(folder)
+    except (SettingsError, ProfileError) as error:
+        raise UserError(str(error)) from None
+    except (OSError, ValueError, csv.Error) as error:
+        raise UserError(f"{folder}: {error.strerror or error if isinstance(error, OSError) else error}") from None
+    if not documents:
+        raise UserError(f"{folder}: no feed in it (files ending in .xml, .rss, .atom, .rdf, .json, .gz)")
+    found = evaluate_feeds(documents, bounds)
+    if as_json:
+        click.echo(json.dumps(found.figures()))
+        return
+    for line in table(found):
+        click.echo(line)
 
 
 def _progress(total: int) -> Callable[[int], None]:

@@ -105,6 +105,23 @@ def test_a_root_in_a_strange_namespace_is_read_all_the_same() -> None:
     assert one(rss("<item><title>A</title></item>", attributes='xmlns="http://strange.example/ns"')).title == "A"
 
 
+@pytest.mark.parametrize(
+    "namespace",
+    ["http://purl.org/dc/elements/1.1/", "https://purl.org/DC/elements/1.1", "http://purl.org/dc/elements/1.1/ ", "dc"],
+)
+def test_a_namespace_that_is_almost_the_right_one(namespace: str) -> None:
+    document = rss("<item><guid>1</guid><dc:creator>Ann Lee</dc:creator></item>", attributes=f'xmlns:dc="{namespace}"')
+    assert one(document).authors == ("Ann Lee",)
+
+
+def test_a_known_namespace_counts_before_its_prefix() -> None:
+    document = rss(
+        "<item><guid>1</guid><dc:title>Not mine</dc:title><title>Mine</title></item>",
+        attributes='xmlns:dc="http://search.yahoo.com/mrss/"',
+    )
+    assert one(document).title == "Mine"
+
+
 # ---------------------------------------------------------------- what is no feed
 
 

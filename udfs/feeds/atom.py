@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from itertools import islice
 
 from state_schemas.fetching import Entry
@@ -105,8 +106,12 @@ def _plain(about: Children, name: str) -> str:
     """A text construct as plain text: of type text it is that already."""
     for element in about.get(name, ()):
         kind = element.get("type", "text").lower()
-        text = text_of(element)
-        found = plain(text) if kind in ("html", "text/html") or element.get("mode") == "escaped" else collapse(text)
+        text = _decoded(element) if element.get("mode") == "base64" else text_of(element)
+        found = (
+            plain(text)
+            if kind in ("html", "text/html") or element.get("mode") in ("escaped", "base64")
+            else collapse(text)
+        )
         if found:
             return found
     return ""
@@ -116,9 +121,11 @@ def _html(about: Children, name: str) -> str:
     """A text construct or content as HTML; nothing for media types that hold no text."""
     for element in about.get(name, ()):
         kind = element.get("type", "text").lower()
-        if element.get("src") or element.get("mode") == "base64":
+        if element.get("src"):
             continue
-        if kind in ("text", "text/plain") and len(element) == 0 and element.get("mode") != "escaped":
+        if element.get("mode") == "base64":
+            found = _decoded(element)
+        elif kind in ("text", "text/plain") and len(element) == 0 and element.get("mode") != "escaped":
             found = as_html(text_of(element))
         elif kind in ("text", "html", "xhtml", "text/plain", "text/html", "application/xhtml+xml"):
             found = markup_of(element)
@@ -127,3 +134,11 @@ def _html(about: Children, name: str) -> str:
         if found.strip():
             return found.strip()
     return ""
+
+
+def _decoded(element: Element) -> str:
+    """What a text construct of Atom 0.3 holds in base64; empty where it is none."""
+    try:
+        return base64.b64decode(text_of(element)).decode("utf-8", "replace")
+    except ValueError:
+        return ""

@@ -26,6 +26,8 @@ _BOMS = (
 )
 # `<?` or `<` and a letter without a mark (XML 1.0, appendix F).
 _UNMARKED = (
+    (b"<\x00\x00\x00", "utf-32-le"),
+    (b"\x00\x00\x00<", "utf-32-be"),
     (b"<\x00?\x00", "utf-16-le"),
     (b"\x00<\x00?", "utf-16-be"),
     (b"<\x00", "utf-16-le"),
@@ -54,9 +56,9 @@ _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 # XML 1.0, 2.2: everything but Char. Lone surrogates cannot come out of decode().
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]")
-_FORBIDDEN_REFERENCE = re.compile(r"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|[xX]0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));")
+_FORBIDDEN_REFERENCE = re.compile(r"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|x0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));")
 # An ampersand that begins no reference of XML, with the name of HTML's that it may begin.
-_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});)([A-Za-z][A-Za-z0-9]{1,31};)?")
+_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)([A-Za-z][A-Za-z0-9]{1,31};)?")
 _PREDEFINED = re.compile(r"&(amp|lt|gt|quot|apos);")
 _NUMBERS = {"amp": "&#38;", "lt": "&#60;", "gt": "&#62;", "quot": "&#34;", "apos": "&#39;"}
 _SECTION = re.compile(r"<!\[CDATA\[|<!--")
@@ -169,7 +171,9 @@ def mend(text: str) -> str:
 
     CDATA sections and comments keep their ampersands. Linear in the length of the text, whatever it holds.
     """
-    return _in_markup(_AMPERSAND, _mend_ampersand, _FORBIDDEN_REFERENCE.sub("", _FORBIDDEN.sub("", text)))
+    return _in_markup(
+        _AMPERSAND, _mend_ampersand, _FORBIDDEN_REFERENCE.sub("", _FORBIDDEN.sub("", text).replace("&#X", "&#x"))
+    )
 
 
 def spelled_out(text: str) -> str:

@@ -113,7 +113,13 @@ def name_of(element: Element) -> str:
         return ""
     if tag[0] == "{":
         uri, _, local = tag[1:].partition("}")
-        prefix = _PREFIXES.get(uri.lower().rstrip("/"), "other")
+        known = _PREFIXES.get(uri.lower().rstrip("/"))
+        if known is None:
+            known = _PREFIXES.get("http" + uri.lower().rstrip("/").removeprefix("https"))
+        if known is None:  # misspelt; the prefix says what is meant
+            written = (element.prefix or "").lower()
+            known = written if written in _KNOWN else "other"
+        prefix = known
     else:
         prefix, colon, local = tag.rpartition(":")
         # An undeclared prefix is taken at its usual meaning.

@@ -16,7 +16,8 @@ from udfs.feeds.texts import absolute, clip, collapse, plain
 Children = dict[str, list[Element]]
 
 _HOUR_MS = 3_600_000
-_PERSON = re.compile(r"[^\s@()]{1,100}@[^\s@()]{1,100}\s*\((\S[^()]{0,200})\)")
+_ADDRESS = r"[^\s@()<>]{1,100}@[^\s@()<>]{1,100}"
+_PERSON = re.compile(rf"{_ADDRESS}\s*\((\S[^()]{{0,200}})\)|(\S[^()<>]{{0,200}}?)\s*(?:\({_ADDRESS}\)|<{_ADDRESS}>)")
 _PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8760}  # hours; module syndication
 # A feed's own word on how long it stays the same is a hint; above this it is a mistake in its unit.
 _TTL_CEILING_MS = 7 * 24 * _HOUR_MS
@@ -49,13 +50,13 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
 def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
     about = children(item)
     base = base_of(item, url)
-    guid = collapse(_first(about, "guid", "atom:id", "dc:identifier")) or _rdf_about(item)
+    guid = collapse(_first(about, "guid", "atom:id", "id", "dc:identifier")) or _rdf_about(item)
     source = about.get("source", [None])[0]
     published = _first(about, "pubdate", "dc:date", "dcterms:issued", "dcterms:created", "atom:published", "date")
     updated = _first(about, "atom:updated", "updated", "dcterms:modified", "lastbuilddate", "modified")
     description, content = (
-        _markup(about, "description", "itunes:summary", "summary"),
-        _markup(about, "content:encoded", "fullitem", "xhtml:body"),
+        _markup(about, "description", "itunes:summary", "summary", "dc:description"),
+        _markup(about, "content:encoded", "fullitem", "xhtml:body", "body"),
     )
     return Entry(
         identity="",
@@ -64,7 +65,7 @@ def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
         title=clip(plain(_first(about, "title", "media:title", "dc:title")), policy.max_title),
         summary=clip(description, policy.max_summary),
         content=clip(content, policy.max_content),
-        authors=_names(about, "dc:creator", "author", "itunes:author", limit=policy.max_names),
+        authors=_names(about, "dc:creator", "author", "dc:author", "itunes:author", limit=policy.max_names),
         published_ms=parse_instant(published),
         updated_ms=parse_instant(updated),
         categories=_names(about, "category", "dc:subject", limit=policy.max_names),
@@ -123,9 +124,9 @@ def _names(about: Children, *names: str, limit: int) -> tuple[str, ...]:
 
 
 def _name(text: str) -> str:
-    """`desk@news.example (Ann Lee)`, as RSS 2.0 wants an author, is Ann Lee."""
+    """`desk@news.example (Ann Lee)`, as RSS 2.0 wants an author, and `Ann Lee (desk@news.example)` are Ann Lee."""
     person = _PERSON.fullmatch(text)
-    return person.group(1) if person else text
+    return person.group(1) or person.group(2) if person else text
 
 
 def _ttl_ms(about: Children) -> int | None:

@@ -14,6 +14,8 @@ from urllib.parse import urljoin, urlsplit
 MAX_LINK_CHARS = 2_048
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_C1 = re.compile("[\x80-\x9f]")
+_WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)}
 _SPACES = re.compile(r"[ \t\r\n\f\v]+")
 # What a headline may be dressed in. Anything else in angle brackets is what the headline is about.
 _DRESS = re.compile(
@@ -61,5 +63,11 @@ def absolute(link: str, base: str) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` bytes of UTF-8, without control characters and lone surrogates, which no record can hold."""
+    """At most `limit` bytes of UTF-8, without control characters and lone surrogates, which no record can hold.
+
+    Control characters of C1 are those of Windows-1252 in the same places, as in HTML (13.2.5.80): `&#146;` is an
+    apostrophe.
+    """
+    if _C1.search(text):
+        text = text.translate(_WINDOWS)
     return _CONTROLS.sub("", text).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
