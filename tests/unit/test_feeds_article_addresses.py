@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from udfs.feeds.article_addresses import Likeness, likeness, word_count
@@ -74,6 +74,7 @@ def test_shapes(path: str, expected: Likeness) -> None:
     assert likeness(f"https://news.example{path}") is expected
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_address_has_a_verdict(path: str) -> None:
     for url in (path, f"https://news.example/{path}"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from udfs.feeds.decoding import decode, mend, spelled_out, strip_doctype
@@ -54,6 +54,7 @@ def test_a_wrong_declaration_of_utf8_is_noticed() -> None:
     assert TITLES in decode(data, "")
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.text(max_size=60))
 def test_never_fails(data: bytes, content_type: str) -> None:
     decode(data, content_type).encode("utf-8")

@@ -6,7 +6,7 @@ import gzip
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_schemas.codec import encode_record
@@ -222,6 +222,7 @@ def test_a_packed_front_reads_as_the_front() -> None:
     assert not front(packed[:-9]).whole
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_give_entries_or_a_reason(body: bytes) -> None:
     for page in (

@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_schemas.codec import encode_record
@@ -176,6 +176,7 @@ def test_deep_nesting_is_cut_off() -> None:
     assert read(body).entries == ()
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_give_a_feed_or_a_reason(body: bytes) -> None:
     for document in (body, b"<rss><channel><item>" + body, b'{"version":"https://jsonfeed.org/version/1"' + body):
@@ -197,6 +198,17 @@ def test_any_bytes_give_a_feed_or_a_reason(body: bytes) -> None:
         pytest.param(b"", b"<!-- --> ", b"<rss/>", id="comments"),
         pytest.param(b"<rss><channel><item><pubDate>", b"Mon, ", b"</pubDate></item></channel></rss>", id="weekdays"),
         pytest.param(b"<rss><channel>", b"<item/>", b"</channel></rss>", id="empty items"),
+        pytest.param(
+            b"<rss><channel><item><description>", b"<b>x</b>", b"</description></item></channel></rss>", id="dress"
+        ),
+        pytest.param(b"<rss xmlns='urn:strange'><channel>", b"<item/>", b"</channel></rss>", id="a strange namespace"),
+        pytest.param(b"<rss><channel><title>", b"&lt;", b"</title><x></channel></rss>", id="entities before an error"),
+        pytest.param(
+            b"<rss><channel><item>", b"<media:content url='x.jpg'/>", b"</item></channel></rss>", id="pictures"
+        ),
+        pytest.param(b"<rss><channel>", b"<at:deleted-entry ref='1'/>", b"</channel></rss>", id="deletions"),
+        pytest.param(b"<urlset>", b"<url/>", b"</urlset>", id="empty addresses"),
+        pytest.param(b"<sitemapindex>", b"<sitemap><loc>/1</loc></sitemap>", b"</sitemapindex>", id="an endless index"),
         pytest.param(b"<feed xml:base='http://a.example/'>", b"<entry xml:base='b/'>", b"", id="bases"),
     ],
 )
@@ -204,6 +216,18 @@ def test_hostile_documents_take_no_more_than_their_length(start: bytes, again: b
     """A reader that looks back again and again takes hours for some of these: the run's own time limit is the judge."""
     with suppress(FeedError):
         read(start + again * (1_000_000 // len(again)) + end)
+
+
+def test_a_text_of_endless_markup_keeps_its_words() -> None:
+    inside = "<b>a &amp; b</b> " * 30_000
+    assert one(rss(f"<item><guid>1</guid><description>{inside}</description></item>")).summary[:10] == "a &amp; b "
+
+
+def test_a_document_at_the_limit_is_read_and_one_byte_more_is_not() -> None:
+    limit = ReaderPolicy().max_bytes
+    assert read(rss("<item><guid>1</guid></item>").ljust(limit)).entries
+    with pytest.raises(FeedError, match="feed_too_large"):
+        read(rss("").ljust(limit + 1))
 
 
 # ---------------------------------------------------------------- texts, once decoded
@@ -584,6 +608,7 @@ def test_a_document_reads_the_same_every_time() -> None:
     assert read(first) == before
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="<\ufffe\uffff"), max_size=80))
 def test_a_title_escaped_for_html_and_xml_comes_back(text: str) -> None:
     escaped = html.escape(html.escape(text))

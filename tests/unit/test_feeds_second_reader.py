@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_schemas.codec import encode_record
@@ -161,6 +161,7 @@ def test_a_large_feed_full_of_markup_in_sections_is_given() -> None:
     assert second_reader.worth_reading(rss(item(1).replace("</item>", inside + "</item>") * 100), POLICY)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_gives_entries_or_none(text: str) -> None:
     for document in (text, f"<rss><channel><item>{text}", rss(item(1) + text)):
@@ -169,6 +170,7 @@ def test_any_text_gives_entries_or_none(text: str) -> None:
             encode_record(entry)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1_200), st.sampled_from(["</rss>", "<", '"', "<![CDATA[", "<!--", "<?", "</item>", "&", "\0"]))
 def test_damage_anywhere_never_raises_and_loses_no_more_than_it_touches(place: int, damage: str) -> None:
     text = rss("".join(map(item, range(6))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from udfs.feeds.document import FeedError, ReaderPolicy
@@ -18,18 +18,21 @@ FEED = b"<rss><channel>%s</channel></rss>" % b"".join(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=2_000), min_size=1, max_size=4))
 def test_members_follow_each_other(parts: list[bytes]) -> None:
     packed = b"".join(gzip.compress(part) for part in parts)
     assert unpacked(packed, 10_000) == (b"".join(parts), True)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=500))
 def test_what_is_no_gzip_stays(body: bytes) -> None:
     if not body.startswith(b"\x1f\x8b\x08"):
         assert unpacked(body, 1) == (body, True)
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=3_000), st.integers(min_value=3))
 def test_cut_anywhere_gives_a_beginning(content: bytes, cut: int) -> None:
     packed = gzip.compress(content)

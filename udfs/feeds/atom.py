@@ -9,7 +9,7 @@ from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
 from udfs.feeds.deletions import deletions
 from udfs.feeds.document import ParsedFeed, ReaderPolicy
-from udfs.feeds.markup import Element, base_of, children, elements, language_of, markup_of, name_of, text_of
+from udfs.feeds.markup import Element, base_of, children, count, elements, language_of, markup_of, name_of, text_of
 from udfs.feeds.pictures import picture
 from udfs.feeds.texts import absolute, as_html, clip, collapse, plain
 
@@ -21,7 +21,7 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
     # The feed without a namespace is read as if it had its own.
     entry_name = "atom:entry" if name_of(root) == "atom:feed" else "entry"
     items = list(islice(elements(root, entry_name), policy.max_entries + 1 + (not whole)))
-    total = len(items) if len(items) <= policy.max_entries else sum(1 for _ in elements(root, entry_name))
+    total = len(items) if len(items) <= policy.max_entries else count(root, entry_name)
     if not whole:
         items = items[:-1]
     about = _children(root)

@@ -16,6 +16,8 @@ from udfs.feeds.document import FeedError
 
 # Looked at for declarations: a prolog longer than this is no feed's.
 PROLOG_CHARS = 64 * 1024
+# One is allowed; a template and a plug-in may each write theirs. What is left of more is no XML.
+_DOCTYPES = 8
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -59,8 +61,9 @@ _BEYOND_ASCII = re.compile("[^\x00-\x7f\ufffd]")
 _FORBIDDEN_REFERENCE = re.compile(r"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|x0*(?:[0-8bBcCeEfF]|1[0-9a-fA-F]));")
 # An ampersand that begins no reference of XML, with the name of HTML's that it may begin.
 _AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)([A-Za-z][A-Za-z0-9]{1,31};)?")
-_PREDEFINED = re.compile(r"&(amp|lt|gt|quot|apos);")
-_NUMBERS = {"amp": "&#38;", "lt": "&#60;", "gt": "&#62;", "quot": "&#34;", "apos": "&#39;"}
+# Bare ampersands and HTML entities that are mended in one document; the most in a captured feed are some dozens.
+_MENDED = 200_000
+_NUMBERS = (("&amp;", "&#38;"), ("&lt;", "&#60;"), ("&gt;", "&#62;"), ("&quot;", "&#34;"), ("&apos;", "&#39;"))
 _SECTION = re.compile(r"<!\[CDATA\[|<!--")
 
 
@@ -119,7 +122,9 @@ def strip_doctype(text: str) -> str:
     """
     text = _DECLARATION.sub("", text, count=1)
     place = prolog_end(text)
-    while text[place : place + 9].upper() == "<!DOCTYPE":
+    for _ in range(_DOCTYPES):
+        if text[place : place + 9].upper() != "<!DOCTYPE":
+            break
         if re.match(r"<!DOCTYPE\s+html\b", text[place : place + 40], re.IGNORECASE):
             raise FeedError("html_not_feed", "the document type is HTML")
         place = prolog_end(text, _doctype_end(text, place))
@@ -169,29 +174,43 @@ def prolog_end(text: str, place: int = 0) -> int:
 def mend(text: str) -> str:
     """A document that is no XML, nearer to it: control characters out, HTML's entities and bare ampersands made text.
 
-    CDATA sections and comments keep their ampersands. Linear in the length of the text, whatever it holds.
+    CDATA sections and comments keep their ampersands. Linear in the length of the text, whatever it holds; ampersands
+    beyond _MENDED are left to the parser's recovery.
     """
-    return _in_markup(
-        _AMPERSAND, _mend_ampersand, _FORBIDDEN_REFERENCE.sub("", _FORBIDDEN.sub("", text).replace("&#X", "&#x"))
-    )
+    room = _MENDED
+
+    def mended(part: str) -> str:
+        nonlocal room
+        if room > 0:
+            part, count = _AMPERSAND.subn(_mend_ampersand, part, room)
+            room -= count
+        return part
+
+    return _outside_sections(mended, _FORBIDDEN_REFERENCE.sub("", _FORBIDDEN.sub("", text).replace("&#X", "&#x")))
 
 
 def spelled_out(text: str) -> str:
     """XML's own entities as numbers: once libxml2 has met an error it leaves the names out, and the numbers not."""
-    return _in_markup(_PREDEFINED, lambda match: _NUMBERS[match.group(1)], text)
+
+    def numbered(part: str) -> str:
+        for name, number in _NUMBERS:
+            part = part.replace(name, number)
+        return part
+
+    return _outside_sections(numbered, text)
 
 
-def _in_markup(pattern: re.Pattern[str], meant: Callable[[re.Match[str]], str], text: str) -> str:
-    """The text with a pattern replaced outside CDATA sections and comments."""
+def _outside_sections(change: Callable[[str], str], text: str) -> str:
+    """The text, changed outside CDATA sections and comments. One without an end is none."""
     parts: list[str] = []
     place = 0
     while section := _SECTION.search(text, place):
         end = text.find("-->" if section.group() == "<!--" else "]]>", section.end())
         if end < 0:
             break
-        parts += [pattern.sub(meant, text[place : section.start()]), text[section.start() : end + 3]]
+        parts += [change(text[place : section.start()]), text[section.start() : end + 3]]
         place = end + 3
-    parts.append(pattern.sub(meant, text[place:]))
+    parts.append(change(text[place:]))
     return "".join(parts)
 
 

@@ -52,6 +52,9 @@ _KNOWN = frozenset(_PREFIXES.values()) - {""}
 _BASES = 16
 # An item has a few dozen children, a channel its items too.
 _CHILDREN = 20_000
+_COUNTED = 50_000
+# Elements inside one text that are written out: an article has some hundred. Of more, the words are kept.
+_WRITTEN_OUT = 20_000
 # Looked through for elements that are not written as they should be.
 _STRANGE_ELEMENTS = 100_000
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
@@ -151,17 +154,24 @@ def elements(root: Element, name: str) -> Iterator[Element]:
                 yield element
 
 
+def count(root: Element, name: str) -> int:
+    """How many elements of that short name there are; no more than _COUNTED are counted."""
+    return sum(1 for _ in islice(elements(root, name), _COUNTED))
+
+
 def text_of(element: Element) -> str:
     """All the text inside, without markup."""
     if len(element) == 0:
         return str(element.text or "")
-    return "".join(element.itertext())
+    return str(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
 
 
 def markup_of(element: Element) -> str:
     """What is inside as markup: escaped or CDATA markup as it reads, elements written out."""
     if len(element) == 0:
         return str(element.text or "")
+    if sum(1 for _ in islice(element.iter(), _WRITTEN_OUT + 1)) > _WRITTEN_OUT:
+        return _escaped(text_of(element))
     # Moved into an element without namespaces, XHTML inside a feed reads as HTML.
     inner = etree.Element("inside")
     inner.text = element.text

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from udfs.feeds.markup import Element, children, name_of, text_of
 from udfs.feeds.texts import absolute
 
+# Children of an item looked at: slide shows have some dozens.
+_OFFERS = 500
 _ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif")
 
 
@@ -12,7 +16,7 @@ def picture(item: Element, about: dict[str, list[Element]], base: str) -> str:
     """Media RSS, enclosures and links of enclosures, `image`, iTunes; empty where there is none."""
     offered: list[tuple[int, str]] = []
     for element in [*about.get("media:group", ()), item]:
-        for child in element:
+        for child in islice(element, _OFFERS):
             name = name_of(child)
             if (name == "media:content" and _is_picture(child)) or name == "media:thumbnail":
                 offered.append((width_of(child.get("width", "")), child.get("url", "")))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import islice
 
 from lxml import etree
 
@@ -137,9 +138,13 @@ def _read_tree(tree: Tree, url: str, policy: ReaderPolicy) -> ParsedFeed:
     return read(root, url, policy, tree.whole)
 
 
+# Elements of a feed in a strange namespace that are read.
+_RENAMED = 100_000
+
+
 def _forget_namespace(root: Element) -> None:
     """Take the names in the root's own unknown namespace as those of no namespace."""
     namespace = root.tag.partition("}")[0] + "}"
-    for element in root.iter(etree.Element):
+    for element in islice(root.iter(etree.Element), _RENAMED):
         if isinstance(element.tag, str) and element.tag.startswith(namespace):
             element.tag = element.tag[len(namespace) :]

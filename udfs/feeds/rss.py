@@ -9,7 +9,7 @@ from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
 from udfs.feeds.deletions import deletions
 from udfs.feeds.document import ParsedFeed, ReaderPolicy
-from udfs.feeds.markup import Element, base_of, children, elements, language_of, markup_of, name_of, text_of
+from udfs.feeds.markup import Element, base_of, children, count, elements, language_of, markup_of, name_of, text_of
 from udfs.feeds.pictures import picture
 from udfs.feeds.texts import absolute, clip, collapse, plain
 
@@ -28,7 +28,7 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
     channel = next(elements(root, "channel"), root)
     about = children(channel)
     items = list(islice(elements(root, "item"), policy.max_entries + 1 + (not whole)))
-    total = len(items) if len(items) <= policy.max_entries else sum(1 for _ in elements(root, "item"))
+    total = len(items) if len(items) <= policy.max_entries else count(root, "item")
     if not whole:
         items = items[:-1]
     links = [(link.get("rel", ""), link.get("href", "")) for link in about.get("atom:link", ())]

@@ -12,15 +12,15 @@ from udfs.feeds.texts import absolute, clip, plain
 
 # Bound on the children of an index that are named: one level, the newest lists of a large site are few.
 MAX_CHILDREN = 100
-# Children that an index may have at all (sitemaps.org protocol).
-_LISTED = 50_000
+# Looked at in one document: a news sitemap has 1,000 articles at most, an index of many years some thousand lists.
+_LISTED = 10_000
 
 
 def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
     """The articles of a `urlset`. One without any is healthy: publishers take the news tags off after two days."""
     entries: list[Entry] = []
     beyond = 0
-    listed = list(elements(root, "url"))
+    listed = list(islice(elements(root, "url"), _LISTED))
     for item in listed if whole else listed[:-1]:
         about = children(item)
         news = about.get("news:news")

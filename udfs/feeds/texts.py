@@ -17,6 +17,8 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _C1 = re.compile("[\x80-\x9f]")
 _WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)}
 _SPACES = re.compile(r"[ \t\r\n\f\v]+")
+# Longer than any title with its mark-up; every limit on a title is far below.
+_PLAIN_CHARS = 64 * 1024
 # What a headline may be dressed in. Anything else in angle brackets is what the headline is about.
 _DRESS = re.compile(
     r"</?(?:a|abbr|acronym|b|big|bdi|bdo|br|cite|code|div|del|em|font|h[1-6]|hr|i|img|ins|kbd|mark|p|q|s|small|span"
@@ -33,6 +35,7 @@ def collapse(text: str) -> str:
 
 def plain(markup: str) -> str:
     """The plain text of a short HTML text such as a title: its dress taken off, its entities decoded once."""
+    markup = markup[:_PLAIN_CHARS]
     if "<" in markup:
         markup = _DRESS.sub("", _BREAKS.sub(" ", markup))
     if "&" in markup:
