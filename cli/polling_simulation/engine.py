@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,11 +22,14 @@ from udfs.feeds.document import ParsedFeed
 from udfs.poll import schedule
 from udfs.poll.actions import Ask
 from udfs.poll.policy import PollPolicy
+from udfs.poll.websub import CHANCE_BYTES, Callbacks
 
 _DUE, _ANSWER, _SIGNAL, _BUDGET = range(4)
 
 # Polls of mean weight that the bucket holds at least; one second of 320 in a sample of a tenth.
 LUMPS = 30
+
+_CALLBACKS, _CHANCE = Callbacks("https://push.example"), bytes(CHANCE_BYTES)
 
 # Columns of Outcome.counts.
 POLLS, UNMODIFIED, NEWS, BODY_ONLY, FAILED, RECHECKS = range(6)
@@ -237,7 +241,8 @@ class Engine:
             if document is not None and digest == slot.state.body_hash:
                 document = None  # as the operator does
         slot.state, actions = schedule.after_result(
-            slot.state, result, document, START_MS + at, self.policy, body=digest, callbacks=_CALLBACKS, chance=_CHANCE)
+            slot.state, result, document, START_MS + at, self.policy, body=digest, callbacks=_CALLBACKS, chance=_CHANCE
+        )
         news = 0
         for action in actions:
             if isinstance(action, Ask) and action.request.entry is not None:
@@ -283,7 +288,7 @@ class Engine:
     def _signalled(self, n: int, signal: PollSignal, at: int) -> None:
         slot = self._slots[n]
         if slot.state.subscription is not None:
-            signal = replace(signal, token=slot.state.subscription.token)
+            signal = msgspec.structs.replace(signal, token=slot.state.subscription.token)
         slot.state, _ = schedule.after_signal(slot.state, signal, START_MS + at, self.policy)
         if slot.state.answered:
             if n in self._waiting:

@@ -52,6 +52,7 @@ class Feed:
     outages: list[tuple[int, int]]
     pushes: Times
     bursts: Times
+    rhythm: NDArray[np.float64]  # the expected rate, items an hour by hour of the week, Monday 00:00 UTC first
     length: int
     validators: str  # etag, modified, none, restless
     restless_body: bool
@@ -67,7 +68,11 @@ def draw(about: SampledFeed, days: int, seed: int, events: list[NewsEvent], worl
     cache_ms = 1000 * int(chance.choice(world.cache_ages_s)) if chance.random() < world.cached else 0
     own = [event for event in events if event.group == about.rank * 7919 % world.groups]
     mine = [event for event in own if chance.random() < world.event_reach]
-    published = _items(about, days, mine, chance, world)
+    kind, week = _week(about, chance, world)
+    zone = int(np.floor(chance.choice(_ZONES, p=_ZONE_SHARES / _ZONE_SHARES.sum())))
+    # Local time is UTC and the zone.
+    rhythm = about.items_a_day / 24 * np.roll(week, -zone)
+    published = _items(kind, rhythm, days, mine, chance, world)
     length = world.median_length * np.exp(world.length_spread * chance.standard_normal())
     length = int(np.clip(length, world.shortest, world.longest))
     outages = _outages(days, chance, world)
@@ -84,13 +89,13 @@ def draw(about: SampledFeed, days: int, seed: int, events: list[NewsEvent], worl
         told = np.unique(visible[visible > 0])
         told = told[chance.random(len(told)) >= world.push_lost]
         pushes = told + _spread(chance, world.push_median_ms, world.push_spread, len(told))
-    kind = chance.random()
+    answers = chance.random()
     validators = "etag"
-    if kind < world.never_304:
+    if answers < world.never_304:
         validators = "none"
-    elif kind < world.never_304 + world.restless_etag:
+    elif answers < world.never_304 + world.restless_etag:
         validators = "restless"
-    elif kind < world.never_304 + world.restless_etag + world.modified_only:
+    elif answers < world.never_304 + world.restless_etag + world.modified_only:
         validators = "modified"
     stamps = chance.random()
     dated = bool(stamps >= world.undated)
@@ -117,6 +122,7 @@ def draw(about: SampledFeed, days: int, seed: int, events: list[NewsEvent], worl
         outages=outages,
         pushes=pushes,
         bursts=np.array([event.start_ms + world.event_noticed_ms for event in mine], dtype=np.int64),
+        rhythm=rhythm,
         length=length,
         validators=validators,
         restless_body=bool(chance.random() < 0.5),
@@ -149,22 +155,25 @@ def _spread(chance: np.random.Generator, median_ms: float, spread: float, count:
     return drawn
 
 
-def _items(about: SampledFeed, days: int, events: list[NewsEvent], chance: np.random.Generator, world: World) -> Times:
+def _items(
+    kind: str,
+    rhythm: NDArray[np.float64],
+    days: int,
+    events: list[NewsEvent],
+    chance: np.random.Generator,
+    world: World,
+) -> Times:
     """A non-homogeneous Poisson process by the hour, in runs; events on top; a share put off to the full hour."""
-    kind, week = _week(about, chance, world)
     hours = (days + HISTORY_DAYS) * 24
-    zone = float(chance.choice(_ZONES, p=_ZONE_SHARES / _ZONE_SHARES.sum()))
-    # The history begins on a Monday as well.
-    local = (np.arange(hours) + int(np.floor(zone))) % 168
     daily = np.exp(world.day_spread * chance.standard_normal(days + HISTORY_DAYS) - world.day_spread**2 / 2)
     hourly = np.exp(world.hour_spread * chance.standard_normal(hours) - world.hour_spread**2 / 2)
-    alone = about.items_a_day / 24 / (1 + world.run_share * world.run_length)
-    expected = alone * week[local] * np.repeat(daily, 24) * hourly
-    counts = chance.poisson(expected)
+    alone = rhythm / (1 + world.run_share * world.run_length)
+    # The history begins on a Monday as well.
+    counts = chance.poisson(alone[np.arange(hours) % 168] * np.repeat(daily, 24) * hourly)
     times = (np.repeat(np.arange(hours), counts) + chance.random(int(counts.sum()))) * HOUR_MS
     times -= HISTORY_DAYS * DAY_MS
     for event in events:
-        extra = int(chance.poisson(alone * (world.event_factor - 1)))
+        extra = int(chance.poisson(alone.mean() * (world.event_factor - 1)))
         within = np.minimum(chance.exponential(0.4, extra), 1.5)
         times = np.concatenate([times, event.start_ms + within * HOUR_MS])
     runs = times[chance.random(len(times)) < world.run_share]
