@@ -20,17 +20,13 @@ from services.fetcher.gate import Ended
 from services.fetcher.hosts import DeferredError, HostGates, monotonic_ms
 from services.fetcher.policy import FetchPolicy
 from services.fetcher.robots_cache import RobotsCache
+from services.fetcher.visit import Visit, host_of
 from state_schemas.fetching import FetchRequest
 
 FEED_TYPES = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.5"
 )
 PAGE_TYPES = "text/html, application/xhtml+xml;q=0.9, */*;q=0.1"
-
-
-def _name(url: URL) -> str:
-    """The host whose gate a URL belongs to."""
-    return (url.raw_host or "").lower().removesuffix(".")
 
 
 class Fetching:
@@ -89,13 +85,12 @@ class Fetching:
     async def _visit(self, request: FetchRequest, url: URL, held: Held, urgent: bool) -> Response:
         # robots.txt tells crawlers which pages to leave alone (RFC 9309, 1). A hub is an interface that the publisher's
         # own feed names for subscribers to post to, and many hubs disallow everything to whoever crawls.
-        visit = _Visit(self, url, crawls=request.kind != "hub")
-        await self.hosts.enter(visit.host, urgent=urgent)
+        visit = Visit(self.hosts, url, self._permit if request.kind != "hub" else None)
+        await visit.enter(urgent=urgent)
         held.placed = True
         how: Ended = "unasked"
         try:
-            if visit.crawls:
-                await self._permit(url)
+            await visit.permit(url)
             got = await self._get(request, url, visit, held.room)
             how = host_verdict(got, self._utc_ms())
             if isinstance(got, Exception):
@@ -104,7 +99,7 @@ class Fetching:
         finally:
             visit.leave(how)
 
-    async def _get(self, request: FetchRequest, url: URL, visit: _Visit, room: Room) -> Response | HttpError:
+    async def _get(self, request: FetchRequest, url: URL, visit: Visit, room: Room) -> Response | HttpError:
         if request.kind == "hub":
             try:
                 return await self._http.post(str(url), request.form, before_hop=visit.before_hop, sending=visit.sending)
@@ -128,21 +123,20 @@ class Fetching:
         except HttpError as error:
             return error
 
-    async def _permit(self, url: URL) -> None:
-        """Pass where robots.txt allows the URL. Its own request counts as a start: the next waits its turn."""
+    async def _permit(self, url: URL) -> bool:
+        """Pass where robots.txt allows the URL. True: it was asked for just now, which counts as a start."""
         rules = self._robots.known(url)
         fetched = rules is None
         if rules is None:
             rules = await self._robots.rules(url, self._robots_txt)
-        self.hosts.crawl_delay(_name(url), rules.crawl_delay_ms(self._policy.crawl_delay_cap_ms))
+        self.hosts.crawl_delay(host_of(url), rules.crawl_delay_ms(self._policy.crawl_delay_cap_ms))
         rules.check(url)
-        if fetched:
-            await self.hosts.again(_name(url))
+        return fetched
 
     async def _robots_txt(self, url: str) -> tuple[int, bytes]:
         """The answer to a request for robots.txt, for which a request to the host is in flight already. Its redirects
         wait in line like any, and are followed without asking for further rules."""
-        visit = _Visit(self, URL(url), crawls=False)
+        visit = Visit(self.hosts, URL(url), None)
         got: Response | HttpError
         try:
             got = await self._http.get(
@@ -184,46 +178,3 @@ class Held:
         if self.placed:
             self.placed = False
             self._hosts.free()
-
-
-class _Visit:
-    """The hosts that one request is in flight at: its own and those its redirects lead to. crawls: minds robots.txt."""
-
-    def __init__(self, fetching: Fetching, url: URL, *, crawls: bool) -> None:
-        self._fetching = fetching
-        self.crawls = crawls
-        self.host = _name(url)
-        self._also: list[str] = []
-        self._at = self.host
-
-    async def before_hop(self, url: URL) -> None:
-        """A redirect leads to `url`: the host's line and robots.txt are asked as for a first request."""
-        host = _name(url)
-        hosts = self._fetching.hosts
-        if host == self.host or host in self._also:
-            await hosts.again(host)
-        else:
-            await hosts.enter(host, under_way=True)
-            self._also.append(host)
-        self._at = host
-        if self.crawls:
-            await self._fetching._permit(url)
-
-    def sending(self, url: URL) -> None:
-        """A request to `url` goes out."""
-        self._fetching.hosts.sent(_name(url))
-
-    def leave(self, how: Ended) -> None:
-        """All its hosts; only the last one asked is judged by how it ended."""
-        self.leave_others(how)
-        self._fetching.hosts.leave(self.host, self.verdict(how))
-
-    def leave_others(self, how: Ended) -> None:
-        """The hosts that redirects led to."""
-        for host in self._also:
-            self._fetching.hosts.leave(host, how if host == self._at else "answered")
-        self._also.clear()
-
-    def verdict(self, how: Ended) -> Ended:
-        """What the end says of the first host: where it was not the last one asked, it has answered with a redirect."""
-        return how if self.host == self._at or how == "unasked" else "answered"

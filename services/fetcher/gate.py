@@ -25,6 +25,8 @@ Reason = Literal["", "retry_after", "breaker_open", "host_busy"]
 class Host:
     """One host. next_start_ms: no start before it. closed_until_ms: nothing before it, for `closed` as the reason.
 
+    opening: the number of the request that was let start and has not gone out yet, else 0: the next one's gap is
+    counted from when it does.
     failures: in a row. openings: in a row, the exponent of the back-off. promised_ms: the last instant given to a
     deferred request, so that the next is given a later one. crawl_delay_ms: of robots.txt, already capped.
     """
@@ -37,6 +39,7 @@ class Host:
     openings: int = 0
     promised_ms: int = 0
     crawl_delay_ms: int = 0
+    opening: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Ask again at until_ms; None: when a request of this host has ended."""
+    """Ask again at until_ms; None: when a request of this host has gone out or ended."""
 
     until_ms: int | None
 
@@ -76,13 +79,15 @@ def gap_ms(host: Host, policy: FetchPolicy) -> int:
     return max(policy.host_gap_ms, host.crawl_delay_ms)
 
 
-def ask(host: Host, now_ms: int, policy: FetchPolicy, *, inside: bool = False) -> tuple[Host, Verdict]:
-    """May one more request start now? inside: of a request that is in flight here already (its next hop).
+def ask(host: Host, number: int, now_ms: int, policy: FetchPolicy, *, inside: bool = False) -> tuple[Host, Verdict]:
+    """May this request start now? number: its own, above 0. inside: it is in flight here already, this is its next hop.
 
-    On Start the returned host has counted it.
+    On Start the returned host has counted it, and lets no other start until it is `sent` or given up (`forgone`).
     """
     if host.closed_until_ms - now_ms > policy.patience_ms:
         return host, Defer(host.closed)
+    if host.opening:
+        return host, Wait(None)
     earliest = max(host.closed_until_ms, host.next_start_ms)
     if earliest > now_ms:
         return host, Wait(earliest)
@@ -91,12 +96,17 @@ def ask(host: Host, now_ms: int, policy: FetchPolicy, *, inside: bool = False) -
         if host.in_flight >= (1 if half_open else policy.host_requests):
             return host, Wait(None)
         host = replace(host, in_flight=host.in_flight + 1)
-    return replace(host, next_start_ms=now_ms + gap_ms(host, policy)), Start()
+    return replace(host, next_start_ms=now_ms + gap_ms(host, policy), opening=number), Start()
 
 
 def sent(host: Host, now_ms: int, policy: FetchPolicy) -> Host:
     """A request that was let start has gone out: the next one's gap begins now, for opening a connection takes time."""
-    return replace(host, next_start_ms=max(host.next_start_ms, now_ms + gap_ms(host, policy)))
+    return replace(host, next_start_ms=max(host.next_start_ms, now_ms + gap_ms(host, policy)), opening=0)
+
+
+def forgone(host: Host, number: int) -> Host:
+    """This request was let start and will not go out. Its gap stays: its connection may have been opened."""
+    return replace(host, opening=0) if host.opening == number else host
 
 
 def ended(host: Host, how: Ended, name: str, now_ms: int, policy: FetchPolicy) -> Host:

@@ -68,7 +68,7 @@ class HostGates:
         self._clock_ms = clock_ms
         self._utc_ms = utc_ms
         self._lines: dict[str, _Line] = {}
-        self._numbers = count()
+        self._numbers = count(1)
         # Hosts that may start a request but found no place in the process; urgent ones first.
         self._short: tuple[deque[str], deque[str]] = (deque(), deque())
         self._gentle_ms = 0
@@ -79,8 +79,9 @@ class HostGates:
         """Hosts held in memory."""
         return len(self._lines)
 
-    async def enter(self, host: str, *, urgent: bool = False, under_way: bool = False) -> None:
-        """Wait until a request to the host may start; it is in flight until `leave`, and takes a place until `free`.
+    async def enter(self, host: str, *, urgent: bool = False, under_way: bool = False) -> int:
+        """Wait until a request to the host may start; it is in flight until `leave`, and takes a place until `free`. No
+        other starts until it is `sent`, or `forgo` says, with the number returned, that it will not be.
 
         under_way: the request runs already and only comes to this host by a redirect: it takes no place. Raises
         DeferredError.
@@ -89,11 +90,11 @@ class HostGates:
         rank = UNDER_WAY if under_way else URGENT if urgent else ORDINARY
         if rank != UNDER_WAY and gate.crowded(len(line.waiting), line.host, self._policy):
             raise self._deferred(line, "host_busy")
-        await self._wait(host, line, rank, inside=False, fresh=not under_way)
+        return await self._wait(host, line, rank, inside=False, fresh=not under_way)
 
-    async def again(self, host: str) -> None:
-        """Wait until a request that is in flight at the host may start its next hop. Raises DeferredError."""
-        await self._wait(host, self._line(host), UNDER_WAY, inside=True, fresh=False)
+    async def again(self, host: str) -> int:
+        """Wait until a request that is in flight at the host may start its next hop: as for `enter`."""
+        return await self._wait(host, self._line(host), UNDER_WAY, inside=True, fresh=False)
 
     def leave(self, host: str, how: gate.Ended) -> None:
         """A request has ended at this host. Its place in the process is free only when its answer is out: `free`."""
@@ -110,6 +111,14 @@ class HostGates:
         """A request to the host has just gone out."""
         line = self._line(host)
         line.host = gate.sent(line.host, self._clock_ms(), self._policy)
+        if line.waiting:
+            self._pump(host)
+
+    def forgo(self, host: str, number: int) -> None:
+        """The request that was let start under this number will not go out, where it has not already."""
+        line = self._line(host)
+        line.host = gate.forgone(line.host, number)
+        self._pump(host)
 
     def learnt(self, host: str, how: gate.Ended) -> None:
         """Something was learnt of the host by a request that goes on."""
@@ -148,7 +157,7 @@ class HostGates:
         line.host, until = gate.promise(line.host, now, self._policy)
         return DeferredError(reason, self._utc_ms() + until - now)
 
-    async def _wait(self, host: str, line: _Line, rank: int, *, inside: bool, fresh: bool) -> None:
+    async def _wait(self, host: str, line: _Line, rank: int, *, inside: bool, fresh: bool) -> int:
         start = asyncio.get_running_loop().create_future()
         waiting = _Waiting(rank, next(self._numbers), start, inside, fresh)
         heapq.heappush(line.waiting, waiting)
@@ -162,8 +171,9 @@ class HostGates:
         except BaseException:
             # Given up while it waited. Where the gate had let it start in the same instant, its place goes back.
             if self._taken(waiting):
-                self._give_back(host, inside=inside, fresh=fresh)
+                self._give_back(host, waiting)
             raise
+        return waiting.number
 
     @staticmethod
     def _taken(waiting: _Waiting) -> bool:
@@ -173,10 +183,11 @@ class HostGates:
         start.cancel()
         return False
 
-    def _give_back(self, host: str, *, inside: bool, fresh: bool) -> None:
-        if not inside:
+    def _give_back(self, host: str, waiting: _Waiting) -> None:
+        self.forgo(host, waiting.number)
+        if not waiting.inside:
             self.leave(host, "unasked")
-        if fresh:
+        if waiting.fresh:
             self.free()
 
     def _pump(self, host: str) -> None:
@@ -190,7 +201,7 @@ class HostGates:
                 self._short[first.rank != URGENT].append(host)
                 return
             now = self._clock_ms()
-            line.host, verdict = gate.ask(line.host, now, self._policy, inside=first.inside)
+            line.host, verdict = gate.ask(line.host, first.number, now, self._policy, inside=first.inside)
             if isinstance(verdict, gate.Start):
                 heapq.heappop(line.waiting)
                 self.running += first.fresh

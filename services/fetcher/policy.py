@@ -34,7 +34,7 @@ class FetchPolicy:
     robots_hosts: int = 20_000  # held in memory, the oldest go first
 
     # ------------------------------------------------------------ sizes, bytes after decompression
-    feed_bytes: int = 10 * 1024 * 1024  # the largest of 26 captured feeds is under 1 MiB
+    feed_bytes: int = 5 * 1024 * 1024  # as many as the reader takes (udfs/feeds/document.py)
     page_bytes: int = 5 * 1024 * 1024  # the largest of 139 captured pages is 3 MiB
 
     # ------------------------------------------------------------ one request, seconds: see HttpPolicy

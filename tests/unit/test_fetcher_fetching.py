@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -405,3 +406,112 @@ def test_what_is_no_hub_is_refused_before_any_request(request_: FetchRequest, wh
     assert isinstance(end, HttpRefusedError)
     assert end.reason == why
     assert world.asked == []
+
+
+def test_requests_that_wait_for_the_same_rules_all_go_on() -> None:
+    async def slow_rules(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(0.2 if request.path == "/robots.txt" else 0)
+        return web.Response(status=404 if request.path == "/robots.txt" else 200, body=b"<rss/>")
+
+    world = World(news=slow_rules)
+
+    async def main() -> list[Got]:
+        async with world.fetching() as fetching:
+            return await asyncio.gather(*(end(fetching, page(f"http://news.example/{n}")) for n in range(5)))
+
+    assert [isinstance(each, Response) for each in asyncio.run(main())] == [True] * 5
+    assert world.asked.count("news/robots.txt") == 1
+
+
+def test_redirects_of_robots_wait_in_line_as_any_request() -> None:
+    starts: list[tuple[str, float]] = []
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        host = request.headers["Host"]
+        starts.append((host, asyncio.get_running_loop().time()))
+        if request.path == "/robots.txt" and host == "old.example":
+            return redirect("http://old.example/rules")
+        if request.path == "/rules":
+            return redirect("http://new.example/robots.txt")
+        return web.Response(status=200, body=b"")
+
+    world = World(old=handler, new=handler)
+
+    async def main() -> None:
+        async with world.fetching(host_gap_ms=100) as fetching:
+            await end(fetching, page("http://new.example/a"))
+            await asyncio.gather(
+                end(fetching, page("http://old.example/b")), end(fetching, page("http://new.example/c"))
+            )
+            assert fetching.hosts.running == 0
+
+    asyncio.run(main())
+    for host in ("old.example", "new.example"):
+        times = [at for name, at in starts if name == host]
+        assert min(b - a for a, b in pairwise(times)) >= 0.095
+
+
+def test_nothing_is_asked_for_when_nobody_waits_for_it_any_more() -> None:
+    """A fetcher that loses its partitions gives up its requests; their robots.txt too, or the host had one too many."""
+
+    async def silent(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(5)
+        return web.Response()
+
+    world = World(news=silent)
+
+    async def main() -> None:
+        async with world.fetching(robots_total_s=4, read_s=4) as fetching:
+            tasks = [asyncio.create_task(end(fetching, page(f"http://news.example/{n}"))) for n in range(2)]
+            while not world.asked:
+                await asyncio.sleep(0.01)
+            tasks[0].cancel()
+            await asyncio.sleep(0.05)
+            (asking,) = fetching._robots._asking.values()
+            assert not asking.done()
+            tasks[1].cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(asking, return_exceptions=True)
+            assert asking.cancelled()
+            assert fetching.hosts.running == 0
+
+    asyncio.run(main())
+
+
+def test_a_kept_connection_that_is_dead_is_tried_again_in_line() -> None:
+    """The host closes after each answer without saying so. To it the second try may be a second request."""
+    seen: list[float] = []
+
+    async def main() -> Got:
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            # One answer a connection; the next request on it is met by a reset.
+            head = await reader.readuntil(b"\r\n\r\n")
+            seen.append(asyncio.get_running_loop().time())
+            body = b"User-agent: x\nDisallow:" if b"robots" in head else b"<rss/>"
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            try:
+                await reader.readuntil(b"\r\n\r\n")
+                seen.append(asyncio.get_running_loop().time())
+            except (asyncio.IncompleteReadError, OSError):
+                pass
+            writer.transport.abort()
+
+        server = await asyncio.start_server(talk, "127.0.0.1", 0)
+        gateway = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        policy = FetchPolicy(**{**QUICK, "host_gap_ms": 150})
+        http = HttpClient(policy.http((80, 443)), user_agent="Broadsheet/test", gateway=gateway)
+        try:
+            fetching = Fetching(policy, http)
+            got = await end(fetching, page("http://news.example/a"))
+            hosts = fetching.hosts._lines["news.example"].host
+            assert (hosts.in_flight, hosts.opening) == (0, 0)
+            return got
+        finally:
+            await http.close()
+            server.close()
+
+    got = asyncio.run(main())
+    assert isinstance(got, Response)
+    assert got.body == b"<rss/>"
+    assert len(seen) == 3
+    assert min(b - a for a, b in pairwise(seen)) >= 0.145

@@ -21,9 +21,11 @@ from services.fetcher.gate import (
     crowded,
     ended,
     forgettable,
+    forgone,
     gap_ms,
     learnt,
     promise,
+    sent,
 )
 from services.fetcher.policy import FetchPolicy
 
@@ -41,6 +43,7 @@ steps = st.lists(
         st.tuples(st.just("end"), ends),
         st.tuples(st.just("pass"), st.integers(0, 40_000)),
         st.tuples(st.just("delay"), st.integers(0, 5_000)),
+        st.tuples(st.sampled_from(["send", "forgo"]), st.just(0)),
     ),
     max_size=120,
 )
@@ -48,13 +51,20 @@ steps = st.lists(
 
 @given(steps)
 def test_never_too_many_at_once_and_never_too_soon(steps: list[tuple[str, object]]) -> None:
-    host, now, in_flight = Host(), NOW, 0
+    """As the host sees it: between two requests that reach it lies the gap, however long each took to be sent."""
+    host, now, in_flight, number, opening = Host(), NOW, 0, 0, 0
     last: int | None = None
     for step, value in steps:
         if step == "pass":
             now += int(value)  # type: ignore[call-overload]
         elif step == "delay":
             host = replace(host, crawl_delay_ms=value)  # type: ignore[arg-type]
+        elif step == "send" and opening:
+            host, opening = sent(host, now, POLICY), 0
+            assert last is None or now - last >= POLICY.host_gap_ms
+            last = now
+        elif step == "forgo" and opening:
+            host, opening = forgone(forgone(host, opening + 1), opening), 0
         elif step == "end" and in_flight:
             host = ended(host, value, NAME, now, POLICY)  # type: ignore[arg-type]
             in_flight -= 1
@@ -62,16 +72,19 @@ def test_never_too_many_at_once_and_never_too_soon(steps: list[tuple[str, object
             inside = bool(value) and in_flight > 0
             closed = host.closed_until_ms
             half_open = host.failures >= POLICY.breaker_failures
-            host, verdict = ask(host, now, POLICY, inside=inside)
+            number += 1
+            host, verdict = ask(host, number, now, POLICY, inside=inside)
             if isinstance(verdict, Start):
                 assert now >= closed
+                assert not opening
                 assert last is None or now - last >= POLICY.host_gap_ms
                 assert inside or not half_open or in_flight == 0
-                last = now
+                opening = number
                 in_flight += not inside
             elif isinstance(verdict, Wait) and verdict.until_ms is not None:
                 assert now < verdict.until_ms <= now + POLICY.patience_ms
         assert host.in_flight == in_flight <= POLICY.host_requests
+        assert host.opening == opening
 
 
 @given(steps)
@@ -84,33 +97,48 @@ def test_every_wait_ends(steps: list[tuple[str, object]]) -> None:
         elif step == "end":
             host = ended(host, value, NAME, now, POLICY)  # type: ignore[arg-type]
         elif step == "ask":
-            host, _ = ask(host, now, POLICY)
-    host = replace(host, in_flight=0)
-    _, verdict = ask(host, now + 86_400_000 + POLICY.backoff_ceiling_ms * 2, POLICY)
+            host, _ = ask(host, 1, now, POLICY)
+    host = forgone(replace(host, in_flight=0), 1)
+    _, verdict = ask(host, 2, now + 86_400_000 + POLICY.backoff_ceiling_ms * 2, POLICY)
     assert isinstance(verdict, Start)
 
 
 def first(host: Host, now: int = NOW) -> Verdict:
-    return ask(host, now, POLICY)[1]
+    return ask(host, 1, now, POLICY)[1]
+
+
+def asked(host: Host, now: int = NOW, *, inside: bool = False) -> tuple[Host, Verdict]:
+    """Asked, and sent at once where it may start."""
+    host, verdict = ask(host, 1, now, POLICY, inside=inside)
+    return (sent(host, now, POLICY) if isinstance(verdict, Start) else host), verdict
 
 
 def test_the_first_starts_the_second_after_the_gap_the_third_after_an_end() -> None:
-    host, verdict = ask(Host(), NOW, POLICY)
+    host, verdict = asked(Host())
     assert verdict == Start()
     assert first(host, NOW + 1) == Wait(NOW + 1_000)
-    host, verdict = ask(host, NOW + 1_000, POLICY)
+    host, verdict = asked(host, NOW + 1_000)
     assert verdict == Start()
     assert first(host, NOW + 5_000) == Wait(None)
     assert first(ended(host, "answered", NAME, NOW + 5_000, POLICY), NOW + 5_000) == Start()
 
 
+def test_while_a_connection_opens_no_other_starts_and_the_gap_begins_when_the_request_goes_out() -> None:
+    host, _ = ask(Host(), 7, NOW, POLICY)
+    assert first(host, NOW + 3_000) == Wait(None)
+    assert first(sent(host, NOW + 3_000, POLICY), NOW + 3_001) == Wait(NOW + 4_000)
+    assert first(forgone(host, 8), NOW + 3_000) == Wait(None), "another's giving up changes nothing"
+    assert first(forgone(host, 7), NOW + 500) == Wait(NOW + 1_000)
+    assert first(forgone(host, 7), NOW + 3_000) == Start()
+
+
 def test_a_hop_of_a_running_request_keeps_the_gap_and_takes_no_place() -> None:
-    host, _ = ask(Host(), NOW, POLICY)
-    host, _ = ask(host, NOW + 1_000, POLICY)
-    host, verdict = ask(host, NOW + 2_000, POLICY, inside=True)
+    host, _ = asked(Host())
+    host, _ = asked(host, NOW + 1_000)
+    host, verdict = asked(host, NOW + 2_000, inside=True)
     assert verdict == Start()
     assert host.in_flight == 2
-    assert ask(host, NOW + 2_500, POLICY, inside=True)[1] == Wait(NOW + 3_000)
+    assert asked(host, NOW + 2_500, inside=True)[1] == Wait(NOW + 3_000)
 
 
 @pytest.mark.parametrize(("delay", "gap"), [(0, 1_000), (400, 1_000), (7_000, 7_000)])
@@ -119,7 +147,7 @@ def test_a_longer_crawl_delay_is_the_gap(delay: int, gap: int) -> None:
 
 
 def test_retry_after_closes_the_host_and_longer_than_the_patience_defers() -> None:
-    host, _ = ask(Host(), NOW, POLICY)
+    host, _ = asked(Host())
     short = ended(host, Throttled(20_000), NAME, NOW, POLICY)
     assert first(short, NOW + 5_000) == Wait(NOW + 20_000)
     long = ended(host, Throttled(3_600_000), NAME, NOW, POLICY)
@@ -149,13 +177,13 @@ def test_the_breaker_opens_at_the_third_failure_in_a_row() -> None:
 def test_half_open_lets_one_pass_and_a_success_closes() -> None:
     host = failed(3)
     later = host.closed_until_ms
-    host, verdict = ask(host, later, POLICY)
+    host, verdict = asked(host, later)
     assert verdict == Start()
     assert first(host, later + 5_000) == Wait(None)
     again = ended(host, "failed", NAME, later + 5_000, POLICY)
     assert again.closed_until_ms > later + 5_000 + POLICY.backoff_base_ms
     closed = ended(host, "answered", NAME, later + 5_000, POLICY)
-    closed, _ = ask(closed, later + 6_000, POLICY)
+    closed, _ = asked(closed, later + 6_000)
     assert first(closed, later + 7_000) == Start()
 
 

@@ -22,10 +22,16 @@ def gates(policy: FetchPolicy = POLICY) -> HostGates:
     return HostGates(policy, clock_ms=now_ms, utc_ms=lambda: UTC + now_ms())
 
 
+async def enter(hosts: HostGates, name: str, *, urgent: bool = False, under_way: bool = False) -> None:
+    """Let start, and sent at once."""
+    await hosts.enter(name, urgent=urgent, under_way=under_way)
+    hosts.sent(name)
+
+
 async def visit(
     hosts: HostGates, name: str, lasts_s: float, seen: list[tuple[str, int]], *, urgent: bool = False, tag: str = ""
 ) -> None:
-    await hosts.enter(name, urgent=urgent)
+    await enter(hosts, name, urgent=urgent)
     seen.append((tag or name, now_ms()))
     try:
         await asyncio.sleep(lasts_s)
@@ -53,18 +59,24 @@ def test_under_any_load_each_host_keeps_its_limits_and_the_process_too(
     async def one(hosts: HostGates, name: str, arrives: int, lasts: int, urgent: bool) -> None:
         await asyncio.sleep(arrives / 1000)
         try:
-            await hosts.enter(name, urgent=urgent)
+            entered = await hosts.enter(name, urgent=urgent)
         except DeferredError as deferred:
             promised.append(deferred.until_ms - UTC - now_ms())
             return
         at_once[name] = at_once.get(name, 0) + 1
         assert at_once[name] <= policy.host_requests
         assert hosts.running <= policy.running
-        starts.setdefault(name, []).append(now_ms())
+        sent = False
         try:
+            await asyncio.sleep(lasts / 4000)  # its connection opens
+            hosts.sent(name)
+            sent = True
+            starts.setdefault(name, []).append(now_ms())
             await asyncio.sleep(lasts / 1000)
         finally:
             at_once[name] -= 1
+            if not sent:
+                hosts.forgo(name, entered)
             hosts.leave(name, "answered")
             hosts.free()
 
@@ -128,10 +140,10 @@ def test_a_full_host_defers_after_the_patience() -> None:
     async def main() -> tuple[str, int]:
         hosts = gates()
         for _ in range(2):
-            await hosts.enter("news.example")
+            await enter(hosts, "news.example")
         began = now_ms()
         with pytest.raises(DeferredError) as raised:
-            await hosts.enter("news.example")
+            await enter(hosts, "news.example")
         return raised.value.reason, now_ms() - began
 
     assert run(main()) == ("host_busy", 30_000)
@@ -140,8 +152,8 @@ def test_a_full_host_defers_after_the_patience() -> None:
 def test_a_host_that_closes_hands_all_its_line_back_at_once() -> None:
     async def main() -> list[tuple[str, int]]:
         hosts = gates()
-        await hosts.enter("news.example")
-        waiting = [asyncio.create_task(hosts.enter("news.example")) for _ in range(3)]
+        await enter(hosts, "news.example")
+        waiting = [asyncio.create_task(enter(hosts, "news.example")) for _ in range(3)]
         await asyncio.sleep(0)
         hosts.leave("news.example", Throttled(3_600_000))
         ends = await asyncio.gather(*waiting, return_exceptions=True)
@@ -166,7 +178,7 @@ def test_the_next_hop_waits_for_the_gap_and_goes_before_the_line() -> None:
     async def main() -> list[tuple[str, int]]:
         hosts, seen = gates(), []
         began = now_ms()
-        await hosts.enter("news.example")
+        await enter(hosts, "news.example")
 
         async def other() -> None:
             await visit(hosts, "news.example", 0.1, seen, tag="other")
@@ -174,6 +186,7 @@ def test_the_next_hop_waits_for_the_gap_and_goes_before_the_line() -> None:
         task = asyncio.create_task(other())
         await asyncio.sleep(0.5)
         await hosts.again("news.example")
+        hosts.sent("news.example")
         seen.append(("hop", now_ms()))
         hosts.leave("news.example", "answered")
         await task
@@ -185,8 +198,8 @@ def test_the_next_hop_waits_for_the_gap_and_goes_before_the_line() -> None:
 def test_a_request_that_comes_by_redirect_takes_a_place_at_the_host_alone() -> None:
     async def main() -> tuple[int, int]:
         hosts = gates(FetchPolicy(running=1))
-        await hosts.enter("old.example")
-        await hosts.enter("new.example", under_way=True)
+        await enter(hosts, "old.example")
+        await enter(hosts, "new.example", under_way=True)
         during = hosts.running
         hosts.leave("new.example", "answered")
         hosts.leave("old.example", "answered")
@@ -199,10 +212,10 @@ def test_a_request_that_comes_by_redirect_takes_a_place_at_the_host_alone() -> N
 def test_forgotten_hosts_leave_the_memory_busy_ones_stay() -> None:
     async def main() -> int:
         hosts = gates(FetchPolicy(robots_hosts=10))
-        await hosts.enter("busy.example")
+        await enter(hosts, "busy.example")
         for number in range(50):
             name = f"h{number}.example"
-            await hosts.enter(name)
+            await enter(hosts, name)
             hosts.leave(name, "answered")
             hosts.free()
             await asyncio.sleep(5)
@@ -215,17 +228,17 @@ def test_forgotten_hosts_leave_the_memory_busy_ones_stay() -> None:
 def test_one_that_gives_up_in_line_leaves_no_trace() -> None:
     async def main() -> int:
         hosts = gates()
-        await hosts.enter("news.example")
-        task = asyncio.create_task(hosts.enter("news.example"))
+        await enter(hosts, "news.example")
+        task = asyncio.create_task(enter(hosts, "news.example"))
         await asyncio.sleep(0.1)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         hosts.leave("news.example", "answered")
         hosts.free()
         await asyncio.sleep(2)
-        await hosts.enter("news.example")
+        await enter(hosts, "news.example")
         await asyncio.sleep(2)
-        await hosts.enter("news.example")
+        await enter(hosts, "news.example")
         return hosts.running
 
     assert run(main()) == 2
@@ -244,3 +257,17 @@ def test_after_a_hand_over_a_gap_passes_before_any_host_is_asked() -> None:
         return [(name, at - began) for name, at in seen[1:]]
 
     assert run(main()) == [("known.example", 1_000), ("new.example", 1_000)]
+
+
+def test_a_connection_that_takes_long_to_open_holds_up_its_own_host_alone() -> None:
+    async def main() -> list[tuple[str, int]]:
+        hosts, seen = gates(), []
+        began = now_ms()
+        await hosts.enter("slow.example")
+        tasks = [asyncio.create_task(visit(hosts, name, 0.1, seen)) for name in ("slow.example", "quick.example")]
+        await asyncio.sleep(4)
+        hosts.sent("slow.example")
+        await asyncio.gather(*tasks)
+        return [(name, at - began) for name, at in seen]
+
+    assert run(main()) == [("quick.example", 0), ("slow.example", 5_000)]
