@@ -13,14 +13,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from cli.polling_simulation.publishers import Feed, Publisher, item_of
+from cli.polling_simulation.publishers import Feed, Publisher, item_of, link_of
 from cli.polling_simulation.world import DAY_MS, HOUR_MS, START_MS, World
 from state_schemas.fetching import FetchRequest, FetchResult
 from state_schemas.polling import FeedState
 from state_schemas.sources import PollSignal
 from udfs.feeds.document import ParsedFeed
 from udfs.poll import schedule
-from udfs.poll.actions import Ask
+from udfs.poll.actions import Action, Ask, Hold
 from udfs.poll.policy import PollPolicy
 from udfs.poll.websub import CHANCE_BYTES, Callbacks
 
@@ -66,7 +66,6 @@ class _Slot:
     served_at: int = 0
     seen_items: int = 0
     due_at: int = -1
-    leased: bool = False
 
 
 @dataclass(slots=True)
@@ -112,9 +111,9 @@ class Engine:
             for at in slot.feed.bursts.tolist():
                 until = START_MS + at + self.world.event_signal_ms
                 self._push(at, _SIGNAL, n, self._signal(slot, "burst", at, until))
-            if slot.pushed:
-                for at in slot.feed.pushes.tolist():
-                    self._push(at, _SIGNAL, n, self._signal(slot, "websub", at, 0))
+            for at, first, behind in slot.feed.pushes if slot.pushed else ():
+                links = tuple(link_of(slot.feed, item) for item in range(first, behind))
+                self._push(at, _SIGNAL, n, self._signal(slot, "websub", at, 0, links))
         heap = self._heap
         while heap and heap[0][0] < end:
             at, _, kind, n, signal = heapq.heappop(heap)
@@ -146,12 +145,13 @@ class Engine:
         return slots
 
     @staticmethod
-    def _signal(slot: _Slot, kind: str, at: int, until_ms: int) -> PollSignal:
+    def _signal(slot: _Slot, kind: str, at: int, until_ms: int, links: tuple[str, ...] = ()) -> PollSignal:
         return PollSignal(
             feed_id=slot.feed.source.feed_id,
             signal=kind,  # type: ignore[arg-type]
             signalled_ms=START_MS + at,
             until_ms=until_ms,
+            links=links,
         )
 
     def _push(self, at: int, kind: int, n: int, signal: PollSignal | None = None) -> None:
@@ -229,44 +229,51 @@ class Engine:
         if slot.publisher.is_out(at):
             result = self._failure(request, at, "status_503", 503)
             counts[FAILED] += 1
-        elif (luck := self._luck()) < self.world.failed:
+        elif self._luck() < self.world.failed:
             result = self._failure(request, at, "status_500", 500)
             counts[FAILED] += 1
         elif at - slot.served_at >= self.world.time_out_ms:
             result = self._failure(request, at, "timeout", 0)
             counts[FAILED] += 1
         else:
-            del luck
             result, document, digest, items = slot.publisher.answer(request, at)
             if document is not None and digest == slot.state.body_hash:
                 document = None  # as the operator does
         slot.state, actions = schedule.after_result(
             slot.state, result, document, START_MS + at, self.policy, body=digest, callbacks=_CALLBACKS, chance=_CHANCE
         )
-        news = 0
-        for action in actions:
-            if isinstance(action, Ask) and action.request.entry is not None:
-                item = item_of(action.request.entry)
-                if slot.outcome.found[item] < 0:
-                    slot.outcome.found[item] = at
-                    news += 1
-                else:
-                    counts[RECHECKS] += 1
+        counts[RECHECKS] += self._act(n, slot, actions, at)
         if result.outcome == "not_modified":
             counts[UNMODIFIED] += 1
         elif result.outcome == "fetched":
-            counts[NEWS if news else BODY_ONLY] += 1
+            counts[NEWS if items > slot.seen_items else BODY_ONLY] += 1
         if document is not None:
             oldest = items - slot.feed.length
             if oldest > slot.seen_items > 0:
-                slot.outcome.lost[slot.seen_items : oldest] = True
+                missed = slot.outcome.found[slot.seen_items : oldest] < 0
+                slot.outcome.lost[slot.seen_items : oldest] = missed
             slot.seen_items = items
-            if slot.pushed and document.hub and not slot.leased:
-                slot.leased = True
-                for renewed in range(at + 60_000, self.days * DAY_MS, self.world.lease_ms - DAY_MS):
-                    until = START_MS + renewed + self.world.lease_ms
-                    self._push(renewed, _SIGNAL, n, self._signal(slot, "lease", renewed, until))
         self._schedule(n, at)
+
+    def _act(self, n: int, slot: _Slot, actions: tuple[Action, ...], at: int) -> int:
+        """Note which items were found, and answer for the hub; how many pages were asked for again."""
+        again = 0
+        for action in actions:
+            if not isinstance(action, Ask | Hold):
+                continue
+            request = action.request
+            if request.kind == "page":
+                item = item_of(request)
+                if slot.outcome.found[item] < 0:
+                    slot.outcome.found[item] = at
+                else:
+                    again += 1
+            elif request.kind == "hub" and request.form.get("hub.mode") == "subscribe" and slot.pushed:
+                asked = max(at, action.due_ms - START_MS) if isinstance(action, Hold) else at
+                granted = asked + self.world.push_median_ms
+                until = START_MS + granted + self.world.lease_ms
+                self._push(granted, _SIGNAL, n, self._signal(slot, "lease", granted, until))
+        return again
 
     def _luck(self) -> float:
         self._drawn = (self._drawn + 1) & 0xFFFF
@@ -289,7 +296,8 @@ class Engine:
         slot = self._slots[n]
         if slot.state.subscription is not None:
             signal = msgspec.structs.replace(signal, token=slot.state.subscription.token)
-        slot.state, _ = schedule.after_signal(slot.state, signal, START_MS + at, self.policy)
+        slot.state, actions = schedule.after_signal(slot.state, signal, START_MS + at, self.policy)
+        self._act(n, slot, actions, at)
         if slot.state.answered:
             if n in self._waiting:
                 self._waiting[n] = schedule.standing(slot.state, START_MS + at)

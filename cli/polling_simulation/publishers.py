@@ -40,7 +40,7 @@ class Feed:
 
     visible: when each item is first served, ascending. published: what it says of itself (ms, or None of all).
     edited: when an item's title changes, NEVER for most. outages: (start, end) of times without an answer.
-    pushes: when a hub's delivery arrives. bursts: when the ranking's signal arrives.
+    pushes: (arrival, first item, behind the last) of a hub's deliveries. bursts: when the ranking's signal arrives.
     """
 
     about: SampledFeed
@@ -50,7 +50,7 @@ class Feed:
     dated: bool
     edited: Times
     outages: list[tuple[int, int]]
-    pushes: Times
+    pushes: list[tuple[int, int, int]]
     bursts: Times
     rhythm: NDArray[np.float64]  # the expected rate, items an hour by hour of the week, Monday 00:00 UTC first
     length: int
@@ -84,11 +84,7 @@ def draw(about: SampledFeed, days: int, seed: int, events: list[NewsEvent], worl
         later = visible + chance.exponential(30 * 60_000, len(visible)).astype(np.int64) + 60_000
         edited[which] = later[which]
     hub = bool(chance.random() < (world.websub_top if top else world.websub))
-    pushes = np.empty(0, dtype=np.int64)
-    if hub:
-        told = np.unique(visible[visible > 0])
-        told = told[chance.random(len(told)) >= world.push_lost]
-        pushes = told + _spread(chance, world.push_median_ms, world.push_spread, len(told))
+    pushes = _pushes(visible, chance, world) if hub else []
     answers = chance.random()
     validators = "etag"
     if answers < world.never_304:
@@ -206,6 +202,16 @@ def _week(about: SampledFeed, chance: np.random.Generator, world: World) -> tupl
     return kind, week / week.mean()
 
 
+def _pushes(visible: Times, chance: np.random.Generator, world: World) -> list[tuple[int, int, int]]:
+    """A delivery for all items that appear at once, seconds later; some are lost."""
+    told, first = np.unique(visible, return_index=True)
+    behind = np.append(first[1:], len(visible))
+    arrivals = told + _spread(chance, world.push_median_ms, world.push_spread, len(told))
+    sent = (told > 0) & (chance.random(len(told)) >= world.push_lost)
+    rows = zip(arrivals[sent].tolist(), first[sent].tolist(), behind[sent].tolist(), strict=True)
+    return [(int(at), int(begin), int(end)) for at, begin, end in rows]
+
+
 def _outages(days: int, chance: np.random.Generator, world: World) -> list[tuple[int, int]]:
     count = int(chance.poisson(world.outages_a_week * days / 7))
     starts = np.sort(chance.random(count)) * days * DAY_MS
@@ -303,12 +309,17 @@ class Publisher:
         return Entry(
             identity=f"{identity:016x}",
             guid=str(identity),
-            link=f"https://n{feed.about.rank}.example/{n}",
+            link=link_of(feed, n),
             title=f"Item {n}",
             published_ms=START_MS + int(feed.published[n]) if feed.dated else None,
         )
 
 
-def item_of(entry: Entry) -> int:
-    """Which item of its feed an entry is."""
-    return (int(entry.identity, 16) - 1) & 0xFFFFFFFF
+def link_of(feed: Feed, item: int) -> str:
+    """The page of an item."""
+    return f"https://n{feed.about.rank}.example/{item}"
+
+
+def item_of(request: FetchRequest) -> int:
+    """Which item of its feed a page is asked for."""
+    return int(request.url.rpartition("/")[2])

@@ -22,7 +22,7 @@ from cli.polling_simulation.engine import (
     with_values,
 )
 from cli.polling_simulation.figures import Measured, delays_s
-from cli.polling_simulation.publishers import Feed, Publisher, draw, item_of
+from cli.polling_simulation.publishers import Feed, Publisher, draw, link_of
 from cli.polling_simulation.world import DAY_MS, HOUR_MS, START_MS, TIERS, World, news_events, sample
 from state_schemas.fetching import FetchRequest
 from udfs.poll.policy import PollPolicy
@@ -125,7 +125,7 @@ def test_every_poll_ends_in_one_way(outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         ways = outcome.counts[:, [UNMODIFIED, NEWS, BODY_ONLY, FAILED]].sum(axis=1)
         assert (ways == outcome.counts[:, POLLS]).all()
-        # As many finds as items at most: each was found by one poll.
+        # Each item was found once: polls with news are no more than finds.
         assert outcome.counts[:, NEWS].sum() <= (outcome.found >= 0).sum()
 
 
@@ -164,7 +164,9 @@ def test_a_publisher_answers_304_only_to_validators_that_mean_something(validato
     first, document, body, items = publisher.answer(request(feed), at)
     assert first.outcome == "fetched"
     assert document is not None
-    assert [item_of(entry) for entry in document.entries] == list(range(items - 1, items - 1 - feed.length, -1))
+    assert [entry.link for entry in document.entries] == [
+        link_of(feed, item) for item in range(items - 1, items - 1 - feed.length, -1)
+    ]
     # A second later, when nothing has happened.
     again, _, second_body, _ = publisher.answer(
         request(feed, etag=first.etag, last_modified=first.last_modified), at + 1000
@@ -246,8 +248,8 @@ def test_commafeed_waits_half_the_mean_gap(gap_min: int, silent_days: int, minut
 
 
 def test_the_policy_is_changed_in_its_own_types() -> None:
-    changed = with_values(PollPolicy(), {"gap_share": 0.25, "ceiling_ms": 1.8e6})
-    assert (changed.gap_share, changed.ceiling_ms) == (0.25, HOUR_MS // 2)
+    changed = with_values(PollPolicy(), {"soon_share": 0.25, "ceiling_ms": 1.8e6})
+    assert (changed.soon_share, changed.ceiling_ms) == (0.25, HOUR_MS // 2)
     assert isinstance(changed.ceiling_ms, int)
     with pytest.raises(KeyError):
         with_values(PollPolicy(), {"gap": 1})
@@ -291,7 +293,7 @@ def test_the_command_prints_one_json_object() -> None:
         ("--days 2 --warm-up-days 2", "leaves nothing"),
         ("--sample many", "a number of feeds"),
         ("--policy gap=1", "no field"),
-        ("--policy gap_share=half", "NAME=NUMBER"),
+        ("--policy soon_share=half", "NAME=NUMBER"),
     ],
 )
 def test_a_users_error_is_one_line(wish: str, word: str) -> None:
