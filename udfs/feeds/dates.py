@@ -62,6 +62,8 @@ def parse_instant(text: str) -> int | None:
     An unknown zone name is UTC (RFC 5322 4.3: -0000), and so is none. A date without a clock is midnight UTC. Before
     1990 or from 2100 on (publishers' placeholders: 1970, 0001, 9999) is no date.
     """
+    if not text:
+        return None
     text = " ".join(text.split())
     if not 6 <= len(text) <= 100:
         return None

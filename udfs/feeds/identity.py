@@ -7,6 +7,7 @@ Looks at one document; that guids once proved useless is remembered by the poll 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -15,9 +16,14 @@ import msgspec
 from state_schemas.fetching import Entry
 from state_schemas.ids import hash64_hex
 
+# An address whose page is what stands behind its scheme.
+_PLAIN = re.compile(r"https?://[a-z0-9.-]+/[A-Za-z0-9/_.~%=&+,:;@!$'()*-]*(?:\?[A-Za-z0-9/_.~%=&?+,:;@!$'()*-]+)?")
+
 
 def page_address(link: str) -> str:
     """The link as identity of a page: without scheme and fragment, the host in lower case."""
+    if _PLAIN.fullmatch(link):
+        return link.partition("//")[2]
     try:
         parts = urlsplit(link)
     except ValueError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
@@ -114,15 +115,25 @@ def name_of(element: Element) -> str:
     tag = element.tag
     if not isinstance(tag, str):  # an entity reference that was left in place
         return ""
+    known = _known_name(tag)
+    if known is not None:
+        return known
+    # A misspelt namespace; the prefix says what is meant.
+    written = (element.prefix or "").lower()
+    return f"{written if written in _KNOWN else 'other'}:{tag.rpartition('}')[2]}".lower()
+
+
+@lru_cache(maxsize=4096)  # a function of the tag alone: nothing in it can be ahead of a restored state
+def _known_name(tag: str) -> str | None:
+    """The short name of a tag in a namespace that is known, or in none; else None."""
     if tag[0] == "{":
         uri, _, local = tag[1:].partition("}")
-        known = _PREFIXES.get(uri.lower().rstrip("/"))
-        if known is None:
-            known = _PREFIXES.get("http" + uri.lower().rstrip("/").removeprefix("https"))
-        if known is None:  # misspelt; the prefix says what is meant
-            written = (element.prefix or "").lower()
-            known = written if written in _KNOWN else "other"
-        prefix = known
+        spelt = uri.lower().rstrip("/")
+        prefix = _PREFIXES.get(spelt)
+        if prefix is None:
+            prefix = _PREFIXES.get("http" + spelt.removeprefix("https"))
+        if prefix is None:
+            return None
     else:
         prefix, colon, local = tag.rpartition(":")
         # An undeclared prefix is taken at its usual meaning.

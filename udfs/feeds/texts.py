@@ -13,6 +13,9 @@ from urllib.parse import urljoin, urlsplit
 # Longer ones are refused by many servers; the longest in 26 captured feeds has 203.
 MAX_LINK_CHARS = 2_048
 
+# An address that is what it means already: a plain host, no port, nothing to quote, no part that is empty.
+_WRITTEN = r"[A-Za-z0-9/_.~%=&+,:@!$'()*-]"
+_PLAIN_ADDRESS = re.compile(rf"https?://(?:[a-z0-9-]+\.)+[a-z0-9-]+/{_WRITTEN}*(?:\?{_WRITTEN}+)?(?:#{_WRITTEN}+)?")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _C1 = re.compile("[\x80-\x9f]")
 _WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)}
@@ -50,6 +53,8 @@ def as_html(text: str) -> str:
 
 def absolute(link: str, base: str) -> str:
     """The http(s) address that `link` means at `base`; empty where it means none, or one that no server would take."""
+    if _PLAIN_ADDRESS.fullmatch(link) and len(link) <= MAX_LINK_CHARS:
+        return link  # as most are: nothing to resolve
     link = re.sub(r"[\t\r\n]", "", link).strip()
     if not link or len(link) > MAX_LINK_CHARS:
         return ""
@@ -71,6 +76,8 @@ def clip(text: str, limit: int) -> str:
     Control characters of C1 are those of Windows-1252 in the same places, as in HTML (13.2.5.80): `&#146;` is an
     apostrophe.
     """
+    if text.isascii() and text.isprintable():
+        return text[:limit]
     if _C1.search(text):
         text = text.translate(_WINDOWS)
     return _CONTROLS.sub("", text).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
