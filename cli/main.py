@@ -16,6 +16,7 @@ from connectors.settings import SettingsError
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "stack": ("cli.stack", "stack", "Start, stop and watch the embedded stack."),
     "sources": ("cli.sources", "sources", "Add, import, list and watch feeds."),
+    "publishers": ("cli.publishers", "publishers", "List publishers, make keys for their pings, send one."),
     "jobs": ("cli.jobs", "jobs", "Submit, stop and list the Flink jobs."),
     "pages": ("cli.pages", "pages", "Show published pages."),
     "press": ("cli.press", "press", "Serve the sample press, or captured feeds and pages."),

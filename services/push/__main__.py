@@ -11,6 +11,7 @@ import sys
 import structlog
 from structlog.typing import Processor
 
+from connectors.kafka import KafkaClientError
 from connectors.settings import Endpoints, SettingsError
 from services.push.policy import PushPolicy
 from services.push.service import run
@@ -58,7 +59,7 @@ async def _main(settings: PushSettings, endpoints: Endpoints, bounds: PushPolicy
 
 
 def main() -> int:
-    """The exit status: 0 told to stop, 2 a setting cannot be used."""
+    """The exit status: 0 told to stop, 1 Kafka cannot be used (start it again), 2 a setting cannot be used."""
     _log_as_json()
     sys.setswitchinterval(_SWITCH_S)
     try:
@@ -73,6 +74,9 @@ def main() -> int:
     except OSError as error:
         print(f"push: {endpoints.push} or port {settings.metrics_port}: {error.strerror}", file=sys.stderr)  # noqa: T201
         return 2
+    except KafkaClientError as error:
+        print(f"push: {error}", file=sys.stderr)  # noqa: T201
+        return 1
     return 0
 
 

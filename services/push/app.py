@@ -185,6 +185,12 @@ class Receiver:
             request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         parts: list[bytes] = []
         size = 0
+        if request.content.is_eof():  # it came with its head, as a rule
+            body: bytes = request.content.read_nowait()
+            if len(body) > limit:
+                raise _RefusedError("body_too_large", 413)
+            self._held += len(body)
+            return body
         try:
             async with asyncio.timeout(self._policy.body_s):
                 while part := await request.content.readany():

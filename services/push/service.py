@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import structlog
 from aiohttp import web
 
-from connectors.kafka import BrokerUnreachableError, Producer
+from connectors.kafka import BrokerUnreachableError
+from connectors.kafka_native import NativeProducer
 from connectors.settings import Endpoints
 from services.push.app import Receiver
 from services.push.following import Following
@@ -71,7 +73,7 @@ async def run(settings: PushSettings, endpoints: Endpoints, policy: PushPolicy, 
     metrics.gauge("connections", "Connections open", lambda: door.open)
 
     runners: list[web.BaseRunner] = []
-    producer: Producer | None = None
+    producer: NativeProducer | None = None
     try:
         runners.append(await serve(settings.metrics_port, metrics, health))
         # It listens at once: until the topics are read, hubs are told to come again.
@@ -113,22 +115,19 @@ async def _stopped_before(event: asyncio.Event, stop: asyncio.Event) -> bool:
     return stop.is_set()
 
 
-async def _producer(endpoints: Endpoints, policy: PushPolicy, stop: asyncio.Event) -> Producer | None:
-    """A producer that knows its topic, so that no send blocks the loop; None when told to stop before."""
+async def _producer(endpoints: Endpoints, policy: PushPolicy, stop: asyncio.Event) -> NativeProducer | None:
+    """A producer that knows its topic; None when told to stop before."""
+    loop = asyncio.get_running_loop()
     while not stop.is_set():
-        try:
-            # A hub that was answered 503 comes again: what is older than two waits is not worth writing.
-            producer = await asyncio.to_thread(
-                Producer, endpoints, "broadsheet-push", linger_ms=1, delivery_s=2 * policy.ack_s
-            )
-        except BrokerUnreachableError as error:
-            log.warning("broker_unreachable", detail=str(error))
-            continue
+        # A hub that was answered 503 comes again: what is older than two waits is not worth writing.
+        producer = NativeProducer(endpoints, "broadsheet-push", loop, delivery_s=2 * policy.ack_s)
         try:
             await asyncio.to_thread(producer.prepare, (POLL_SIGNALS,))
         except BrokerUnreachableError as error:
-            log.warning("topics_missing", detail=str(error))
+            log.warning("broker_unreachable", detail=str(error))
             await asyncio.to_thread(producer.close, 0)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), 1)
             continue
         return producer
     return None

@@ -6,6 +6,7 @@ Used inside one event loop. What could not be written was not promised: the call
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Protocol
@@ -23,7 +24,7 @@ _BROKEN_AFTER = 20
 
 
 class Sender(Protocol):
-    """What is needed of `connectors.kafka.Producer`."""
+    """What is needed of a producer."""
 
     def send(self, topic: Topic, key: str, value: bytes) -> Future[Message]:
         """Hand over one record."""
@@ -81,18 +82,13 @@ class Signals:
 
     async def acknowledged(self, handed: Written | None) -> None:
         """Returns when the broker has it. Raises NotWrittenError."""
-        if handed is None:
-            return
-        try:
-            async with asyncio.timeout(self._policy.ack_s):
-                await asyncio.shield(handed)
-        except TimeoutError:
-            raise NotWrittenError(f"no acknowledgement within {self._policy.ack_s:g} s") from None
+        if handed is not None:
+            await asyncio.shield(handed)
 
     def _hand_over(self, signal: PollSignal) -> Written:
         if self.waiting >= self._policy.waiting:
             raise NotWrittenError("too many signals wait for Kafka")
-        loop = asyncio.get_running_loop()
+        loop, here = asyncio.get_running_loop(), threading.get_ident()
         handed: Written = loop.create_future()
         try:
             sent = self._producer.send(POLL_SIGNALS, signal.feed_id, encode_record(signal))
@@ -101,19 +97,30 @@ class Signals:
             raise NotWrittenError(str(error)) from None
         self.waiting += 1
 
-        def tell(error: BaseException | None) -> None:
-            self.waiting -= 1
-            if error is None:
-                self.failures = 0
-                handed.set_result(None)
-            else:
-                self._failed()
-                handed.set_exception(NotWrittenError(str(error)))
+        def fail(why: str) -> None:
+            if not handed.done():
+                handed.set_exception(NotWrittenError(why))
                 handed.exception()  # known to be looked at: nobody may be waiting any more
 
+        # Not one for each caller that waits: a timer less is a twentieth of all the time.
+        late = loop.call_later(self._policy.ack_s, fail, f"no acknowledgement within {self._policy.ack_s:g} s")
+
+        def tell(error: BaseException | None) -> None:
+            late.cancel()
+            self.waiting -= 1
+            if error is not None:
+                self._failed()
+                fail(str(error))
+                return
+            self.failures = 0
+            if not handed.done():
+                handed.set_result(None)
+
         def done(future: Future[Message]) -> None:
-            # On the producer's own thread; the loop may be gone when a producer is closed.
-            if not loop.is_closed():
+            # In the loop, but for a producer that is being closed.
+            if threading.get_ident() == here:
+                tell(future.exception())
+            elif not loop.is_closed():
                 loop.call_soon_threadsafe(tell, future.exception())
 
         sent.add_done_callback(done)

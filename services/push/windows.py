@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from math import ceil
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ class Buckets:
         """Take one: 0, or how long until there is one again."""
         left, at = self._left.pop(name, (float(self.burst), now_ms))
         left = min(float(self.burst), left + max(0, now_ms - at) / 1000 * self.rate)
-        wait = 0 if left >= 1 else 1 + int((1 - left) / self.rate * 1000)
+        wait = 0 if left >= 1 else ceil((1 - left) / self.rate * 1000)
         if len(self._left) >= self.size:
             self._left.popitem(last=False)
         self._left[name] = (left if wait else left - 1, now_ms)
