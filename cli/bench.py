@@ -204,4 +204,6 @@ def show(figures: list[Figure], as_json: bool) -> None:
 
 
 # Its commands stand in modules of their own; they use what is above, so they come last.
-import cli.bench_poll  # noqa: E402, F401
+import cli.bench_fetch  # noqa: E402
+import cli.bench_poll  # noqa: E402
+import cli.bench_push  # noqa: E402, F401

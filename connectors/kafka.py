@@ -182,7 +182,7 @@ class Producer:
                 max_request_size=MAX_REQUEST_BYTES,
                 max_block_ms=20_000,
                 delivery_timeout_ms=int(delivery_s * 1000),
-                request_timeout_ms=min(30_000, int(delivery_s * 1000)),
+                request_timeout_ms=min(30_000, int(delivery_s * 1000) - linger_ms - 1),
             )
 
     def prepare(self, topics: Iterable[Topic]) -> None:
@@ -263,7 +263,7 @@ def open_consumer(endpoints: Endpoints, **more: Any) -> Any:
         isolation_level="read_committed",
         enable_auto_commit=False,
         allow_auto_create_topics=False,
-        max_partition_fetch_bytes=MAX_REQUEST_BYTES,
+        max_partition_fetch_bytes=more.pop("max_partition_fetch_bytes", MAX_REQUEST_BYTES),
         fetch_max_bytes=16 * 1024 * 1024,
         fetch_max_wait_ms=200,
         **more,

@@ -18,6 +18,10 @@ from kafka.structs import OffsetAndMetadata
 from connectors.settings import Endpoints
 from state_schemas.topics import Topic
 
+# Of one partition at a time: the library hands over all it has of one before the next, and a backlog of a partition is
+# one of few hosts. A larger batch comes whole all the same.
+PARTITION_BYTES = 64 * 1024
+
 
 class _Rebalance(AsyncConsumerRebalanceListener):
     """Runs on the library's own I/O thread: what it calls must return at once.
@@ -78,6 +82,7 @@ class GroupMember:
                 client_id=client_id,
                 group_id=group,
                 auto_offset_reset="earliest",
+                max_partition_fetch_bytes=PARTITION_BYTES,
                 partition_assignment_strategy=(RangePartitionAssignor,),
                 session_timeout_ms=int(session_timeout_s * 1000),
                 heartbeat_interval_ms=int(session_timeout_s * 1000 / 5),

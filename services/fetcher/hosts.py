@@ -162,6 +162,9 @@ class HostGates:
         waiting = _Waiting(rank, next(self._numbers), start, inside, fresh)
         heapq.heappush(line.waiting, waiting)
         self._pump(host)
+        if start.done():
+            start.result()
+            return waiting.number
         try:
             async with asyncio.timeout(self._policy.patience_ms / 1000):
                 await start

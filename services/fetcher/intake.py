@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import structlog
@@ -34,8 +34,8 @@ class Works(Protocol):
     ended: int
     ended_bytes: int
 
-    def accept(self, message: Message, ticket: Ticket) -> None:
-        """Begin to work on one request. Called in the event loop."""
+    def accept(self, requests: Sequence[tuple[Message, Ticket]]) -> None:
+        """Begin to work on these. Called in the event loop."""
         ...
 
     async def hand_over(self, gone: set[Partition]) -> None:
@@ -144,20 +144,20 @@ class Intake(threading.Thread):
             self.polled = time.monotonic()
             held = member.held() if messages else set()
             # Urgent ones of a batch go first; order matters nowhere else.
-            for message in sorted(messages, key=lambda each: each.topic != FETCH_REQUESTS_PRIORITY.name):
-                if (message.topic, message.partition) in held:
-                    self._begin(message)
+            messages.sort(key=lambda each: each.topic != FETCH_REQUESTS_PRIORITY.name)
+            self._begin([message for message in messages if (message.topic, message.partition) in held])
             if time.monotonic() - committed > self._policy.commit_ms / 1000:
                 self._commit(member, timeout_s=3)
                 committed = time.monotonic()
 
-    def _begin(self, message: Message) -> None:
+    def _begin(self, messages: list[Message]) -> None:
         with self._lock:
-            ticket = self._tracker.begin((message.topic, message.partition), message.offset)
+            tickets = [self._tracker.begin((each.topic, each.partition), each.offset) for each in messages]
         # Counted here, not in the loop: it may be behind, and the next poll must know.
-        self._begun += 1
-        self._begun_bytes += len(message.value)
-        self._call(self._works.accept, message, ticket)
+        self._begun += len(messages)
+        self._begun_bytes += sum(len(message.value) for message in messages)
+        if messages:
+            self._call(self._works.accept, list(zip(messages, tickets, strict=True)))
 
     def _pause(self, member: GroupMember) -> None:
         """Read only what there is room for."""

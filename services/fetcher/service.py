@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
 from aiohttp import web
 
 from connectors.http import HttpClient, HttpError, HttpFailedError, Response
-from connectors.kafka import BrokerUnreachableError, Message, Partition, Producer
+from connectors.kafka import BrokerUnreachableError, Message, Partition
+from connectors.kafka_native import NativeProducer
 from connectors.objects import S3Objects
 from connectors.settings import Endpoints
 from services.fetcher.answers import (
@@ -80,13 +81,14 @@ class Desk:
         self.ended = 0
         self.ended_bytes = 0
 
-    def accept(self, message: Message, ticket: Ticket) -> None:
-        """Begin to work on one request."""
-        work = _Work(message, ticket)
-        task = asyncio.create_task(self._work(work))
-        self._tasks[task] = work
-        task.add_done_callback(self._done)
-        self._metrics.requests.labels(message.topic).inc()
+    def accept(self, requests: Sequence[tuple[Message, Ticket]]) -> None:
+        """Begin to work on these requests."""
+        for message, ticket in requests:
+            work = _Work(message, ticket)
+            task = asyncio.create_task(self._work(work))
+            self._tasks[task] = work
+            task.add_done_callback(self._done)
+            self._metrics.requests.labels(message.topic).inc()
 
     async def hand_over(self, gone: set[Partition]) -> None:
         """End the work on these partitions that has no result yet; a result that is there still goes out. Whoever had
@@ -257,7 +259,7 @@ async def run(settings: FetcherSettings, endpoints: Endpoints, policy: FetchPoli
     http = HttpClient(policy.http(settings.ports), user_agent=settings.user_agent(), gateway=endpoints.gateway)
     fetching = Fetching(policy, http)
     runner: web.AppRunner | None = None
-    producer: Producer | None = None
+    producer: NativeProducer | None = None
     try:
         runner = await serve(settings.port, metrics, health)
         producer = await _producer(endpoints, stop)
@@ -293,21 +295,19 @@ async def run(settings: FetcherSettings, endpoints: Endpoints, policy: FetchPoli
     return trouble[0] if trouble else ""
 
 
-async def _producer(endpoints: Endpoints, stop: asyncio.Event) -> Producer | None:
+async def _producer(endpoints: Endpoints, stop: asyncio.Event) -> NativeProducer | None:
     """A producer that knows its topics, so that no send blocks the loop; None when told to stop before."""
+    producer = NativeProducer(endpoints, "broadsheet-fetcher", asyncio.get_running_loop(), linger_ms=5)
     while not stop.is_set():
-        try:
-            producer = await asyncio.to_thread(Producer, endpoints, "broadsheet-fetcher")
-        except BrokerUnreachableError as error:
-            log.warning("broker_unreachable", detail=str(error))
-            continue
         try:
             await asyncio.to_thread(producer.prepare, (FEEDS_FETCHED, ITEMS_RAW, QUARANTINE))
         except BrokerUnreachableError as error:
-            log.warning("topics_missing", detail=str(error))
-            await asyncio.to_thread(producer.close, 0)
+            log.warning("broker_unreachable", detail=str(error))
+            # No broker took its ten seconds to say so; a missing topic did not.
+            await asyncio.sleep(0.5)
             continue
         return producer
+    await asyncio.to_thread(producer.close, 0)
     return None
 
 

@@ -112,7 +112,7 @@ class Office:
     def work(self, value: bytes, topic: str = FETCH_REQUESTS.name) -> None:
         async def main() -> None:
             desk = self.desk()
-            desk.accept(Message(3, 17, NOW, "news.example", value, topic), Ticket((topic, 3), 17, 0))
+            desk.accept([(Message(3, 17, NOW, "news.example", value, topic), Ticket((topic, 3), 17, 0))])
             await desk.drain(5)
             assert (desk.ended, desk.ended_bytes) == (1, len(value))
 
@@ -194,9 +194,8 @@ def test_an_offset_is_finished_only_when_the_broker_has_the_answer() -> None:
     async def main() -> None:
         desk = office.desk()
         value = encode_record(request("feed"))
-        desk.accept(
-            Message(0, 1, NOW, "news.example", value, FETCH_REQUESTS.name), Ticket((FETCH_REQUESTS.name, 0), 1, 0)
-        )
+        place = (FETCH_REQUESTS.name, 0)
+        desk.accept([(Message(0, 1, NOW, "news.example", value, FETCH_REQUESTS.name), Ticket(place, 1, 0))])
         await asyncio.sleep(0.005)
         assert office.finished == []
         office.kafka.away = False
@@ -222,7 +221,7 @@ def test_what_is_given_up_is_neither_answered_nor_finished() -> None:
         value = encode_record(request("feed"))
         for partition in (0, 1):
             place = (FETCH_REQUESTS.name, partition)
-            desk.accept(Message(partition, 1, NOW, "h", value, FETCH_REQUESTS.name), Ticket(place, 1, 0))
+            desk.accept([(Message(partition, 1, NOW, "h", value, FETCH_REQUESTS.name), Ticket(place, 1, 0))])
         await asyncio.sleep(0)
         await desk.hand_over({(FETCH_REQUESTS.name, 0)})
         assert office.asked.hosts.gentle == 1
@@ -267,7 +266,8 @@ class Rechecks:
                 self.office.asked.end = end
                 value = encode_record(request("page", recheck=number > 0))
                 topic = FETCH_REQUESTS.name
-                desk.accept(Message(3, number, NOW, "news.example", value, topic), Ticket((topic, 3), number, 0))
+                message = Message(3, number, NOW, "news.example", value, topic)
+                desk.accept([(message, Ticket((topic, 3), number, 0))])
                 before = len(self.items())
                 await desk.drain(5)
                 sent = self.items()[before:]
