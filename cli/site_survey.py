@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from yarl import URL
 
-from connectors.http import BeforeHop, HttpClient, HttpError, HttpRefusedError, Response
+from connectors.http import BeforeHop, HttpClient, HttpError, HttpRefusedError, Response, Sending
+from connectors.room import Room
 from services.fetcher.answers import is_html
 from services.fetcher.fetching import Fetching
 from services.fetcher.hosts import DeferredError
@@ -89,8 +90,10 @@ class SurveyClient(HttpClient):
         max_bytes: int,
         headers: Mapping[str, str] | None = None,
         before_hop: BeforeHop | None = None,
+        sending: Sending | None = None,
         total_s: float | None = None,
         cut: bool = False,
+        room: Room | None = None,
     ) -> Response:
         """As HttpClient's. Raises HttpRefusedError out_of_requests, out_of_bytes too."""
 
@@ -101,7 +104,14 @@ class SurveyClient(HttpClient):
 
         self._spend()
         response = await super().get(
-            url, max_bytes=max_bytes, headers=headers, before_hop=counted, total_s=total_s, cut=cut
+            url,
+            max_bytes=max_bytes,
+            headers=headers,
+            before_hop=counted,
+            sending=sending,
+            total_s=total_s,
+            cut=cut,
+            room=room,
         )
         self.received_bytes += len(response.body)
         if urlsplit(url).path == "/robots.txt":
@@ -250,7 +260,8 @@ class _Survey:
         )
         try:
             async with asyncio.timeout_at(self.ends):
-                got = await self.fetching.end_of(request, urgent=False)
+                with self.fetching.holding() as held:
+                    got = await self.fetching.end_of(request, held, urgent=False)
         except TimeoutError:
             return LeftOut(candidate.url, candidate.via, "out_of_time", f"{self.bounds.total_s:g} s are over")
         if isinstance(got, HttpError):
