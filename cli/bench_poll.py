@@ -1,9 +1,9 @@
-"""`broadsheet bench poll`: the poll job on a real cluster with its rows in RocksDB, in four phases.
+"""`broadsheet bench poll`: the poll job on a real cluster with its rows in RocksDB, in phases.
 
 fill: every feed is registered and met with its first document. busy: all are due again within seconds, and the job does
-what it can; then its TaskManager is killed. outage: the job was stopped while every feed fell due, and goes on with the
-default profile. Phases differ in the profile's numbers alone, never in code. Reading order: poll, Run and its phases,
-Hour, figures.
+what it can. kill: its TaskManager is killed. drain: without a budget it reads what is unread, until every feed is due.
+outage: it was stopped so, and goes on with the default profile. Phases differ in the profile's numbers alone, never in
+code. Reading order: poll, Run and its phases; bench_poll_figures.py has the figures.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,31 +24,26 @@ from typing import Any
 from urllib.parse import quote
 
 import click
+import psutil
 from rich.console import Console
 
-from cli.bench import Figure, bench, cpu_seconds, show
+from cli.bench import bench, cpu_seconds, show
 from cli.bench_answerer import SHARDS, Answerer
 from cli.bench_feeds import source
+from cli.bench_poll_figures import Hour, durations, figures
 from cli.errors import UserError
 from cli.jobs import JobError, stop_job, submit_job, wait_jobs
 from cli.stack.control import Stack, StackError, free_ports
 from cli.stack.layout import CHECKOUT
 from connectors.flink import FlinkRest, RestError
-from connectors.kafka import KafkaClientError, Producer
+from connectors.kafka import KafkaClientError, Producer, group_lag
 from connectors.objects import ObjectStoreError, S3Objects
 from connectors.settings import Endpoints
 from state_schemas.codec import encode_record
-from state_schemas.topics import SOURCES
+from state_schemas.topics import FEEDS_FETCHED, SOURCES
 
 PORT_BASE = 31_100
 KEYED_BY_FEED = CHECKOUT / "benchmarks" / "poll_keyed_by_feed.py"
-# What the job is meant to reach; docs/bench-poll.md says what it does.
-GOALS = {
-    "polls_per_second_per_core": 1_000.0,
-    "state_bytes_per_feed": 3_000.0,
-    "worker_memory": 1.0,
-    "restore_seconds": 30.0,
-}
 BUSY_S = 60.0
 METRICS_S = 11.0  # between two looks at the job's counters, which the JobManager keeps for ten
 PATIENCE_S = 240.0  # without any progress
@@ -69,6 +64,14 @@ budget_per_s = 1e9
 floor_authoritative_ms = {busy_ms}
 floor_tail_ms = {busy_ms}
 ceiling_ms = {busy_ms}
+
+[bench_drain.poll]
+audit_authoritative = 0
+audit_tail = 0
+budget_per_s = 1e-9
+floor_authoritative_ms = 1000
+floor_tail_ms = 1000
+ceiling_ms = 1000
 """
 
 
@@ -116,6 +119,7 @@ def _measured(
                     run.busy()
                     run.kill()
                     if minutes_after_outage is not None:
+                        run.drain()
                         run.outage(minutes_after_outage)
                     return run.found
             finally:
@@ -173,7 +177,7 @@ class Run:
         self._submit("bench_busy")
         time.sleep(30 + self.feeds / 10_000)
         polled = self.answers_now()
-        before, began = self.answerer.ask("counts"), time.monotonic()
+        before, began, python = self.answerer.ask("counts"), time.monotonic(), self._worker_cpu_s()
         with cpu_seconds(self.stack) as used:
             time.sleep(BUSY_S)
             after, took, spent = self.answerer.ask("counts"), time.monotonic() - began, used()
@@ -185,8 +189,10 @@ class Run:
             "polls_per_second": done / took,
             "releases_per_poll": released / max(1, results),
             "cpu_cores_used": spent / took,
+            "cpu_cores_used_by_python": (self._worker_cpu_s() - python) / took,
             "page_requests_per_second": (after["pages"] - before["pages"]) / took,
             "worker_memory_busy": self._worker_gb(),
+            "busy_checkpoint_max": max(durations(self._flink.checkpoints(self._job_id)), default=0.0),
         }
         self._say(f"{done / took:.0f} polls a second with {spent / took:.2f} cores")
 
@@ -207,13 +213,17 @@ class Run:
         self.found["killed_restore_seconds"] = (back - killed) / 1000
         self._say(f"all shards back {self.found['killed_restore_seconds']:.1f} s after kill -9")
 
-    def outage(self, minutes: float) -> None:
-        """Stopped until every feed is due, then on with the default profile."""
+    def drain(self) -> None:
+        """Read every answer and release nothing: afterwards all feeds are due but those that failed lately."""
+        stop_job(self.job, self.stack.endpoints)
+        self._submit("bench_drain")
+        self._until(lambda: self._unread() == 0, self._unread, "answers to be read")
         savepoint = stop_job(self.job, self.stack.endpoints)
         self.found["state_bytes_per_feed_later"] = self._size(savepoint) / self.feeds
-        wait = max(0.0, (self._all_due_ms - now_ms()) / 1000) + 15
-        self._say(f"stopped for {wait:.0f} s, until every feed is due ...")
-        time.sleep(wait)
+        self._say("stopped; every feed is due ...")
+
+    def outage(self, minutes: float) -> None:
+        """On from the drained savepoint with the default profile."""
         self.answerer.ask(f"mark {now_ms()}")
         self._submit("default")
         self._back(now_ms(), "resume")
@@ -265,9 +275,21 @@ class Run:
         time.sleep(1)
         return self.answers()
 
+    def _unread(self) -> int:
+        """Answers that the job has not read, as of its last checkpoint; -1 before its first."""
+        if not self._flink.completed_checkpoints(self._job_id):
+            return -1
+        lags = group_lag(self.stack.endpoints, f"broadsheet-{self.job}")
+        return sum(lag.lag for lag in lags if lag.topic == FEEDS_FETCHED.name)
+
     def _worker_gb(self) -> float:
         part = self.stack.status().component("taskmanager")
         return sum(p.rss_mb for p in part.processes if p.what == "Python worker") / 1024 if part else 0.0
+
+    def _worker_cpu_s(self) -> float:
+        """CPU seconds of the Python workers so far."""
+        times = [psutil.Process(pid).cpu_times() for pid in self.stack.python_workers()]  # type: ignore[no-untyped-call]
+        return float(sum(each.user + each.system for each in times))
 
     def _size(self, savepoint: str) -> int:
         """Bytes of all files of a savepoint."""
@@ -290,55 +312,6 @@ class Run:
         self.console.print(f"{self.job}: {line}", highlight=False)
 
 
-@dataclass
-class Hour:
-    """What followed an outage. rates: results the job read a second, between samples."""
-
-    rates: list[float] = field(default_factory=list)
-    unread: int = 0
-    _last: tuple[float, int] | None = None
-
-    def sample(self, read: int, answered: int) -> None:
-        """Note how many results were read and answered so far."""
-        at = time.monotonic()
-        if self._last is not None and at > self._last[0]:
-            self.rates.append((read - self._last[1]) / (at - self._last[0]))
-        self._last = (at, read)
-        self.unread = max(0, answered - read)
-
-    def values(self, releases: dict[str, Any], checkpoints: Mapping[str, Any], feeds: int) -> dict[str, float]:
-        """The figures of the time after an outage."""
-        authoritative, tail = releases["authoritative"], releases["tail"]
-        seconds = {int(second): count for second, count in releases["by_second"].items()}
-        first, last = min(seconds, default=0), max(seconds, default=0)
-        # The seconds at both ends are cut; a shard's saved budget goes out in the first ones.
-        whole = [seconds.get(second, 0) for second in range(first + 1, last)]
-        durations = sorted(
-            entry["end_to_end_duration"] / 1000 for entry in checkpoints["history"] if entry["status"] == "COMPLETED"
-        )
-        enough = authoritative[int(0.99 * (len(authoritative) - 1))] if authoritative else first * 1000
-        before = sum(1 for at in tail if at < enough)
-        return {
-            "outage_releases_per_second": sum(whole) / max(1, len(whole)),
-            "outage_releases_per_second_max_10s": max(
-                (sum(whole[place : place + 10]) / 10 for place in range(max(1, len(whole) - 9))), default=0.0
-            ),
-            "outage_feeds_released_share": (len(authoritative) + len(tail)) / feeds,
-            "outage_seconds": last - first,
-            "outage_results_per_second_least": min(self.rates[1:] or self.rates, default=0.0),
-            "outage_results_per_second": sum(self.rates) / max(1, len(self.rates)),
-            "outage_results_unread": self.unread,
-            "outage_checkpoints": checkpoints["counts"]["completed"],
-            "outage_checkpoints_failed": checkpoints["counts"]["failed"],
-            "outage_checkpoint_p50": durations[len(durations) // 2] if durations else 0.0,
-            "outage_checkpoint_max": durations[-1] if durations else 0.0,
-            "outage_authoritative_feeds": len(authoritative),
-            "outage_authoritative_99_seconds": enough / 1000 - first,
-            "outage_tail_first_seconds": (tail[0] / 1000 - first) if tail else 0.0,
-            "outage_tail_share_before_authoritative": before / max(1, len(tail)),
-        }
-
-
 def counter(endpoints: Endpoints, job_id: str, name: str) -> int:
     """A counter of the poll operator, added up over its subtasks; 0 while there is none."""
 
@@ -354,33 +327,3 @@ def counter(endpoints: Endpoints, job_id: str, name: str) -> int:
             if known:
                 total += sum(entry["sum"] for entry in get(f"{path}?get={','.join(known)}&agg=sum"))
     return int(total)
-
-
-def unit_of(name: str) -> str:
-    """The unit that a figure's name tells."""
-    if "_per_second" in name:
-        return "1/s"
-    if "bytes" in name:
-        return "bytes"
-    if "memory" in name:
-        return "GB"
-    if "seconds" in name or "checkpoint_" in name:
-        return "s"
-    return "" if "share" in name or "per_poll" in name else "cores" if "cores" in name else "number"
-
-
-def figures(main: dict[str, float], other: dict[str, float], other_feeds: int) -> list[Figure]:
-    """Every value with its unit, beside the alternative's where it was measured, else beside the goal."""
-    found = []
-    for name, value in main.items():
-        against, against_value = "", None
-        if name in other:
-            against, against_value = f"a key and timer a feed ({other_feeds} feeds)", other[name]
-        elif name in GOALS:
-            against, against_value = "goal", GOALS[name]
-        ratio = None
-        if against_value and value:
-            more_is_better = "_per_second" in name
-            ratio = value / against_value if more_is_better else against_value / value
-        found.append(Figure(name, value, unit_of(name), against, against_value, ratio))
-    return found

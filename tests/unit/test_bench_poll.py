@@ -12,7 +12,8 @@ from click.testing import CliRunner
 import cli.main
 from cli.bench_answerer import Count
 from cli.bench_feeds import Asked, Feeds, Mix, source, template_of, tier_of
-from cli.bench_poll import PROFILES, Hour, figures, unit_of
+from cli.bench_poll import PROFILES
+from cli.bench_poll_figures import Hour, figures, unit_of
 from state_schemas.codec import encode_record, unpack_bytes
 from state_schemas.ids import feed_id
 from udfs.feeds.document import ParsedFeed
@@ -181,6 +182,7 @@ def test_the_phases_profiles_name_fields_that_the_policy_has(tmp_path: Path) -> 
     (tmp_path / "profiles.toml").write_text(text)
     assert policy(PollPolicy, "poll", "bench_fill", tmp_path).ceiling_ms == 60_000
     assert policy(PollPolicy, "poll", "bench_busy", tmp_path).floor_ms("tail") == 500
+    assert policy(PollPolicy, "poll", "bench_drain", tmp_path).budget_per_s < 0.001
 
 
 def test_too_few_feeds_are_refused_before_anything_starts() -> None:

@@ -1,0 +1,106 @@
+"""What `bench poll` makes of what it measured: the time after an outage in numbers, and figures with units and goals.
+
+No cluster, no clock but the one that samples carry. Reading order: durations, Hour, unit_of,
+figures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cli.bench import Figure
+
+# What the job is meant to reach; docs/bench-poll.md says what it does.
+GOALS = {
+    "polls_per_second_per_core": 1_000.0,
+    "state_bytes_per_feed": 3_000.0,
+    "worker_memory": 1.0,
+    "restore_seconds": 30.0,
+}
+
+
+def durations(checkpoints: Mapping[str, Any]) -> list[float]:
+    """Seconds that each completed checkpoint took, ascending, of the last ten that Flink remembers."""
+    return sorted(
+        entry["end_to_end_duration"] / 1000 for entry in checkpoints["history"] if entry["status"] == "COMPLETED"
+    )
+
+
+@dataclass
+class Hour:
+    """What followed an outage. rates: results the job read a second, between samples."""
+
+    rates: list[float] = field(default_factory=list)
+    unread: int = 0
+    _last: tuple[float, int] | None = None
+
+    def sample(self, read: int, answered: int) -> None:
+        """Note how many results were read and answered so far."""
+        at = time.monotonic()
+        if self._last is not None and at > self._last[0]:
+            self.rates.append((read - self._last[1]) / (at - self._last[0]))
+        self._last = (at, read)
+        self.unread = max(0, answered - read)
+
+    def values(self, releases: dict[str, Any], checkpoints: Mapping[str, Any], feeds: int) -> dict[str, float]:
+        """The figures of the time after an outage."""
+        authoritative, tail = releases["authoritative"], releases["tail"]
+        seconds = {int(second): count for second, count in releases["by_second"].items()}
+        first, last = min(seconds, default=0), max(seconds, default=0)
+        # The seconds at both ends are cut; a shard's saved budget goes out in the first ones.
+        whole = [seconds.get(second, 0) for second in range(first + 1, last)]
+        took = durations(checkpoints)
+        enough = authoritative[int(0.99 * (len(authoritative) - 1))] if authoritative else first * 1000
+        before = sum(1 for at in tail if at < enough)
+        return {
+            "outage_releases_per_second": sum(whole) / max(1, len(whole)),
+            "outage_releases_per_second_max_10s": max(
+                (sum(whole[place : place + 10]) / 10 for place in range(max(1, len(whole) - 9))), default=0.0
+            ),
+            "outage_feeds_released_share": (len(authoritative) + len(tail)) / feeds,
+            "outage_seconds": last - first,
+            "outage_results_per_second_least": min(self.rates[1:] or self.rates, default=0.0),
+            "outage_results_per_second": sum(self.rates) / max(1, len(self.rates)),
+            "outage_results_unread": self.unread,
+            "outage_checkpoints": checkpoints["counts"]["completed"],
+            "outage_checkpoints_failed": checkpoints["counts"]["failed"],
+            "outage_checkpoint_p50": took[len(took) // 2] if took else 0.0,
+            "outage_checkpoint_max": took[-1] if took else 0.0,
+            "outage_authoritative_feeds": len(authoritative),
+            "outage_authoritative_99_seconds": enough / 1000 - first,
+            "outage_tail_first_seconds": (tail[0] / 1000 - first) if tail else 0.0,
+            "outage_tail_share_before_authoritative": before / max(1, len(tail)),
+        }
+
+
+def unit_of(name: str) -> str:
+    """The unit that a figure's name tells."""
+    if "_per_second" in name:
+        return "1/s"
+    if "bytes" in name:
+        return "bytes"
+    if "memory" in name:
+        return "GB"
+    if "seconds" in name or "checkpoint_" in name:
+        return "s"
+    return "" if "share" in name or "per_poll" in name else "cores" if "cores" in name else "number"
+
+
+def figures(main: dict[str, float], other: dict[str, float], other_feeds: int) -> list[Figure]:
+    """Every value with its unit, beside the alternative's where it was measured, else beside the goal."""
+    found = []
+    for name, value in main.items():
+        against, against_value = "", None
+        if name in other:
+            against, against_value = f"a key and timer a feed ({other_feeds} feeds)", other[name]
+        elif name in GOALS:
+            against, against_value = "goal", GOALS[name]
+        ratio = None
+        if against_value and value:
+            more_is_better = "_per_second" in name
+            ratio = value / against_value if more_is_better else against_value / value
+        found.append(Figure(name, value, unit_of(name), against, against_value, ratio))
+    return found
