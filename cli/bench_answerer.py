@@ -1,7 +1,7 @@
 """The fetch tier of `bench poll`: answers every feed request at once, and counts what was released, and when.
 
-A process of its own (`python -m cli.bench_answerer START_MS`), so that its cost is not the job's. It obeys one line on
-standard input at a time and answers each with one line of JSON; it ends with its input. Instants are the broker's.
+A process of its own (`python -m cli.bench_answerer START_MS BODIES`), so that its cost is not the job's. It obeys one line
+on standard input at a time and answers each with one line of JSON; it ends with its input. Instants are the broker's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from cli.bench_feeds import Asked, Feeds, tier_of
+from cli.bench_feeds import Asked, Feeds, Mix, tier_of
 from connectors.kafka import Producer, message_of, open_consumer
 from connectors.settings import Endpoints
 from state_schemas.codec import decode_record, encode_record
@@ -66,9 +66,9 @@ class Count:
         return {**ordered, "by_second": dict(self.by_second), "shards": sorted(self.shards)}
 
 
-def serve(endpoints: Endpoints, start_ms: int, commands: queue.Queue[str]) -> None:
+def serve(endpoints: Endpoints, feeds: Feeds, commands: queue.Queue[str]) -> None:
     """Answer until the command `end`. `mark MS`: count anew from then; `counts`; `releases`."""
-    feeds, count = Feeds(start_ms), Count()
+    count = Count()
     consumer = open_consumer(
         endpoints, client_id="bench-answerer", auto_offset_reset="earliest", max_poll_records=2_000
     )
@@ -114,9 +114,9 @@ def _answer(records: Iterable[Any], feeds: Feeds, count: Count, producer: Produc
 class Answerer:
     """The process from outside. Ends with its context."""
 
-    def __init__(self, endpoints: Endpoints, start_ms: int) -> None:
+    def __init__(self, endpoints: Endpoints, start_ms: int, bodies: float) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "cli.bench_answerer", str(start_ms)],
+            [sys.executable, "-P", "-m", "cli.bench_answerer", str(start_ms), str(bodies)],
             env={**os.environ, **endpoints.to_mapping()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -161,7 +161,7 @@ def main(argv: list[str]) -> None:
         commands.put("end")
 
     threading.Thread(target=read, daemon=True).start()
-    serve(Endpoints.from_mapping(os.environ), int(argv[0]), commands)
+    serve(Endpoints.from_mapping(os.environ), Feeds(int(argv[0]), Mix(bodies=float(argv[1]))), commands)
 
 
 if __name__ == "__main__":

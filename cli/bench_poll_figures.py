@@ -1,11 +1,12 @@
 """What `bench poll` makes of what it measured: the time after an outage in numbers, and figures with units and goals.
 
-No cluster, no clock but the one that samples carry. Reading order: durations, Hour, unit_of,
+No cluster, no clock but the one that samples carry. Reading order: checkpoint_s, Hour, unit_of,
 figures.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,11 +23,10 @@ GOALS = {
 }
 
 
-def durations(checkpoints: Mapping[str, Any]) -> list[float]:
-    """Seconds that each completed checkpoint took, ascending, of the last ten that Flink remembers."""
-    return sorted(
-        entry["end_to_end_duration"] / 1000 for entry in checkpoints["history"] if entry["status"] == "COMPLETED"
-    )
+def checkpoint_s(checkpoints: Mapping[str, Any], which: str) -> float:
+    """Seconds that completed checkpoints took, `max` or `p50`, by Flink's own summary; 0 while there is none."""
+    value = float(checkpoints["summary"]["end_to_end_duration"][which])
+    return value / 1000 if math.isfinite(value) else 0.0
 
 
 @dataclass
@@ -49,10 +49,11 @@ class Hour:
         """The figures of the time after an outage."""
         authoritative, tail = releases["authoritative"], releases["tail"]
         seconds = {int(second): count for second, count in releases["by_second"].items()}
-        first, last = min(seconds, default=0), max(seconds, default=0)
-        # The seconds at both ends are cut; a shard's saved budget goes out in the first ones.
-        whole = [seconds.get(second, 0) for second in range(first + 1, last)]
-        took = durations(checkpoints)
+        first = min(seconds, default=0)
+        all_first = sorted(authoritative + tail)
+        cleared = all_first[int(0.99 * (len(all_first) - 1))] / 1000 if all_first else first
+        # The seconds at both ends are cut; what shards had saved of their budgets goes out in the first ones.
+        whole = [seconds.get(second, 0) for second in range(first + 1, int(cleared))]
         enough = authoritative[int(0.99 * (len(authoritative) - 1))] if authoritative else first * 1000
         before = sum(1 for at in tail if at < enough)
         return {
@@ -61,14 +62,14 @@ class Hour:
                 (sum(whole[place : place + 10]) / 10 for place in range(max(1, len(whole) - 9))), default=0.0
             ),
             "outage_feeds_released_share": (len(authoritative) + len(tail)) / feeds,
-            "outage_seconds": last - first,
-            "outage_results_per_second_least": min(self.rates[1:] or self.rates, default=0.0),
+            "outage_seconds": cleared - first,
+            "outage_results_per_second_least": min(self.rates, default=0.0),
             "outage_results_per_second": sum(self.rates) / max(1, len(self.rates)),
             "outage_results_unread": self.unread,
             "outage_checkpoints": checkpoints["counts"]["completed"],
             "outage_checkpoints_failed": checkpoints["counts"]["failed"],
-            "outage_checkpoint_p50": took[len(took) // 2] if took else 0.0,
-            "outage_checkpoint_max": took[-1] if took else 0.0,
+            "outage_checkpoint_p50": checkpoint_s(checkpoints, "p50"),
+            "outage_checkpoint_max": checkpoint_s(checkpoints, "max"),
             "outage_authoritative_feeds": len(authoritative),
             "outage_authoritative_99_seconds": enough / 1000 - first,
             "outage_tail_first_seconds": (tail[0] / 1000 - first) if tail else 0.0,

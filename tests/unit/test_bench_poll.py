@@ -116,11 +116,10 @@ def test_a_count_keeps_the_earliest_release_of_each_feed_and_shard() -> None:
     assert releases["by_second"] == {str(NOW // 1000): 3}
 
 
-def checkpoints(*seconds: float) -> dict[str, object]:
-    history = [{"status": "COMPLETED", "end_to_end_duration": 1000 * each} for each in seconds]
+def checkpoints(completed: int, p50: float | str, most: float | str) -> dict[str, object]:
     return {
-        "history": [*history, {"status": "FAILED", "end_to_end_duration": 9e9}],
-        "counts": {"completed": len(seconds), "failed": 1},
+        "summary": {"end_to_end_duration": {"p50": p50, "max": most}},
+        "counts": {"completed": completed, "failed": 1},
     }
 
 
@@ -129,13 +128,14 @@ def test_the_hour_after_an_outage_says_who_went_first_and_how_much_a_second() ->
     releases = {
         "authoritative": [NOW + at for at in range(0, 2_000, 20)],
         "tail": [NOW + 1_000, *(NOW + at for at in range(2_000, 5_000, 10))],
-        "by_second": {str(second + at): count for at, count in enumerate((900, 400, 300, 500, 20))},
+        "by_second": {str(second + at): count for at, count in enumerate((900, 400, 300, 500, 90, 20))},
     }
     hour = Hour()
     hour.rates, hour.unread = [900.0, 350.0, 410.0], 7
-    found = hour.values(releases, checkpoints(1, 3, 2), 500)
+    found = hour.values(releases, checkpoints(3, 2000.0, 3000), 500)
     assert found["outage_releases_per_second"] == 400  # the seconds at both ends are not whole
     assert found["outage_releases_per_second_max_10s"] <= 500
+    assert found["outage_seconds"] == pytest.approx(4.96, abs=0.05)  # until all but one in a hundred had their turn
     assert found["outage_authoritative_99_seconds"] == pytest.approx(1.96)
     assert found["outage_tail_first_seconds"] == pytest.approx(1.0)
     assert found["outage_tail_share_before_authoritative"] == pytest.approx(1 / 301)
@@ -145,8 +145,8 @@ def test_the_hour_after_an_outage_says_who_went_first_and_how_much_a_second() ->
 
 
 def test_an_outage_without_any_release_is_no_crash() -> None:
-    found = Hour().values({"authoritative": [], "tail": [], "by_second": {}}, checkpoints(), 500)
-    assert found["outage_feeds_released_share"] == 0
+    found = Hour().values({"authoritative": [], "tail": [], "by_second": {}}, checkpoints(0, "NaN", 0), 500)
+    assert (found["outage_feeds_released_share"], found["outage_checkpoint_p50"]) == (0, 0)
 
 
 def test_figures_are_held_against_the_goal_or_the_alternative() -> None:
