@@ -14,6 +14,8 @@ from yarl import URL
 
 # Ranges that Python 3.11's `is_global` lets through, or that carry an IPv4 address inside an IPv6 one.
 _REFUSED_V4 = tuple(map(ipaddress.IPv4Network, ("100.64.0.0/10", "192.88.99.0/24", "192.0.0.0/24", "240.0.0.0/4")))
+# Public by its number alone: inside Azure's machines it is the host's own service, metadata and keys included.
+_REFUSED_ONE = ipaddress.IPv4Address("168.63.129.16")
 _UNICAST_V6 = ipaddress.IPv6Network("2000::/3")  # all that IANA has given out; NAT64's 64:ff9b::/96 is outside it
 _REFUSED_V6 = tuple(map(ipaddress.IPv6Network, ("2002::/16", "2001::/23", "3fff::/20", "2001:db8::/32")))
 
@@ -50,6 +52,7 @@ def address_refusal(address: str) -> str | None:
         return "private_address"
     if isinstance(ip, ipaddress.IPv4Address):
         public = ip.is_global and not ip.is_multicast and not any(ip in network for network in _REFUSED_V4)
+        public = public and ip != _REFUSED_ONE
     else:
         public = ip in _UNICAST_V6 and not ip.is_private and not any(ip in network for network in _REFUSED_V6)
     return None if public else "private_address"

@@ -213,6 +213,42 @@ def test_rules_reached_by_a_redirect_bind_the_host_that_was_asked() -> None:
     assert world.asked == ["old/robots.txt", "new/robots.txt?from=old", "new/robots.txt", "new/x"]
 
 
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://127.0.0.1:9092/",
+        "http://[::ffff:169.254.169.254]/robots.txt",
+        "http://2130706433/",
+        "http://kafka/robots.txt",
+    ],
+)
+def test_robots_cannot_lead_inside_and_then_nothing_is_fetched(location: str) -> None:
+    async def news(request: web.Request) -> web.StreamResponse:
+        return redirect(location) if request.path == "/robots.txt" else web.Response(body=b"<rss/>")
+
+    world = World(news=news)
+    (got,) = world.ends(feed("http://news.example/feed"))
+    assert isinstance(got, HttpRefusedError)
+    assert got.reason == "private_address"
+    assert world.asked == ["news/robots.txt"]
+
+
+def test_names_that_lead_inside_are_refused_for_robots_feeds_and_hubs_before_any_connection() -> None:
+    names = {"inside.example": ["10.0.0.8"], "both.example": ["93.184.216.34", "fd00:ec2::254"]}
+
+    async def main() -> list[str]:
+        policy = FetchPolicy(**QUICK)
+        http = HttpClient(policy.http((80, 443)), user_agent="Broadsheet/test", lookup=lambda host: names[host])
+        try:
+            fetching = Fetching(policy, http)
+            requests = [asking(kind, f"http://{name}/", form=FORM) for kind in ("feed", "hub") for name in names]
+            return [reason(await end(fetching, each)) for each in requests]
+        finally:
+            await http.close()
+
+    assert asyncio.run(main()) == ["private_address"] * 4
+
+
 def test_a_feed_is_not_asked_again_within_its_floor_and_others_are() -> None:
     world = World(news=site())
     ends = world.ends(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.addresses import AddressPolicy, address_refusal, ipv4_of, parse, url_refusal
@@ -18,9 +18,12 @@ REFUSED_ADDRESSES = [
     ("127.0.0.1", "loopback"),
     ("127.255.255.254", "loopback, last"),
     ("169.254.169.254", "cloud metadata, link-local"),
+    ("169.254.170.2", "container credentials, link-local"),
+    ("100.100.100.200", "cloud metadata, carrier-grade NAT"),
+    ("168.63.129.16", "cloud host's service, a public number"),
     ("172.16.0.1", "private"),
     ("172.31.255.255", "private, last"),
-    ("192.0.0.192", "protocol assignments"),
+    ("192.0.0.192", "cloud metadata, protocol assignments"),
     ("192.0.2.7", "documentation"),
     ("192.88.99.1", "6to4 relay"),
     ("192.168.0.1", "private"),
@@ -41,11 +44,16 @@ REFUSED_ADDRESSES = [
     ("64:ff9b:1::1", "local NAT64"),
     ("100::1", "discard"),
     ("2001::1", "Teredo"),
+    ("2001:0:53aa:64c:0:7a80:80ff:fffe", "Teredo of loopback"),
+    ("2001:10::1", "ORCHID"),
     ("2001:db8::1", "documentation"),
     ("2002:7f00:1::", "6to4 of loopback"),
+    ("2002:a9fe:a9fe::1", "6to4 of cloud metadata"),
     ("3fff::1", "documentation"),
     ("fc00::1", "unique local"),
     ("fd00:ec2::254", "cloud metadata, unique local"),
+    ("fd20:ce::254", "cloud metadata, unique local"),
+    ("5f00::1", "segment routing"),
     ("fe80::1", "link-local"),
     ("fe80::1%eth0", "link-local with a zone"),
     ("fec0::1", "site-local"),
@@ -93,6 +101,15 @@ REFUSED_URLS = [
     ("http://intranet/", "private_address"),
     ("http://printer.local/", "private_address"),
     ("http://metadata.google.internal/", "private_address"),
+    ("http://Metadata.Google.Internal./computeMetadata/v1/", "private_address"),
+    ("http://metadata/", "private_address"),
+    ("http://instance-data/latest/meta-data", "private_address"),
+    ("http://instance-data.ec2.internal/", "private_address"),
+    ("http://[fd00:ec2::254]/latest", "private_address"),
+    ("http://[2002:a9fe:a9fe::]/", "private_address"),
+    ("http://[2001:0:53aa:64c:0:7a80:80ff:fffe]/", "private_address"),
+    ("http://168.63.129.16/machine", "private_address"),
+    ("http://100.100.100.200/latest", "private_address"),
     ("http://1.2.3.4.5/", "url_malformed"),
     ("http://256.1.1.1/", "url_malformed"),
     ("http://news.0x7f.09/", "url_malformed"),
@@ -168,11 +185,13 @@ def test_a_gateway_takes_names_at_any_port_and_no_literal_at_all() -> None:
         assert url_refusal(parsed, through_gateway) == reason, url
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["{:d}", "{:#x}", "0{:o}"]))
 def test_each_notation_of_an_ipv4_address_is_read_as_that_address(value: int, form: str) -> None:
     assert ipv4_of(form.format(value)) == str(ipaddress.IPv4Address(value))
 
 
+@settings(deadline=None)
 @given(st.ip_addresses(v=4), st.lists(st.sampled_from(["{:d}", "{:#x}", "0{:o}"]), min_size=4, max_size=4))
 def test_mixed_notations_in_four_parts(address: ipaddress.IPv4Address, forms: list[str]) -> None:
     written = ".".join(form.format(part) for form, part in zip(forms, address.packed, strict=True))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
+import random
 import socket
+import threading
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,8 +17,11 @@ import pytest
 from aiohttp import web
 from yarl import URL
 
+from connectors.addresses import address_refusal
 from connectors.http import HttpClient, HttpError, HttpFailedError, HttpPolicy, HttpRefusedError, Response
-from connectors.resolver import DnsPolicy
+from connectors.resolver import DnsPolicy, GuardedResolver
+from tests.unit.test_http_addresses import REFUSED_ADDRESSES
+from tests.unit.test_http_body import PACK
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 AGENT = "Broadsheet/test (+mailto:desk@news.example)"
@@ -239,11 +246,23 @@ def test_a_packed_bomb_ends_at_the_limit() -> None:
     assert fails(handler).reason == "decompression_bomb"
 
 
-def test_a_packed_body_is_unpacked() -> None:
-    async def handler(_: web.Request) -> web.Response:
-        return web.Response(body=gzip.compress(b"news" * 1000), headers={"Content-Encoding": "gzip"})
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+@pytest.mark.parametrize("size", [4_000, 900_000], ids=["in the loop", "apart from it"])
+def test_a_packed_body_is_unpacked(coding: str, size: int) -> None:
+    text = random.Random(7).randbytes(size // 10) * 10
 
-    assert fetch(handler).body == b"news" * 1000
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=PACK[coding](text), headers={"Content-Encoding": coding})
+
+    assert fetch(handler, max_bytes=1_000_000).body == text
+
+
+def test_a_feed_that_is_served_torn_apart_from_the_loop_has_a_reason_too() -> None:
+    async def handler(_: web.Request) -> web.Response:
+        packed = gzip.compress(random.Random(7).randbytes(300_000))
+        return web.Response(body=packed[:-100_000], headers={"Content-Encoding": "gzip"})
+
+    assert fails(handler, max_bytes=1_000_000).reason == "body_truncated"
 
 
 @pytest.mark.parametrize("kind", ["silent", "stops", "drips"])
@@ -331,6 +350,34 @@ def test_names_that_lead_nowhere_or_inside() -> None:
     asyncio.run(main())
 
 
+def test_a_name_that_leads_to_any_refused_address_is_refused_alone_or_among_public_ones() -> None:
+    names = {
+        f"h{n}.example": [address] for n, (address, _) in enumerate(REFUSED_ADDRESSES) if address[:1] in "0123456789:f"
+    }
+    names |= {f"and-{host}": ["93.184.216.34", address] for host, (address,) in names.items()}
+
+    async def main() -> None:
+        async with client(names=names, strict=True) as made:
+            for host in names:
+                with pytest.raises(HttpRefusedError, match="private_address"):
+                    await made.get(f"http://{host}/", max_bytes=10)
+                with pytest.raises(HttpRefusedError, match="private_address"):
+                    await made.post(f"http://{host}/", {"hub.mode": "subscribe"})
+
+    assert len(names) > 60
+    asyncio.run(main())
+
+
+def test_a_socket_s_address_is_judged_once_more() -> None:
+    async def main() -> None:
+        async with client(strict=True) as made:
+            for address in ("127.0.0.1", "169.254.169.254"):
+                with pytest.raises(OSError, match="no public address"):
+                    made._socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 80)))
+
+    asyncio.run(main())
+
+
 def test_a_refused_name_opens_no_connection() -> None:
     reached = []
 
@@ -345,6 +392,45 @@ def test_a_refused_name_opens_no_connection() -> None:
     with pytest.raises(HttpRefusedError, match="private_address"):
         asyncio.run(main())
     assert reached == []
+
+
+def test_zones_whose_servers_are_dead_hold_up_no_other_name() -> None:
+    ends = threading.Event()
+
+    def lookup(host: str) -> list[str]:
+        if host.startswith("dead"):
+            ends.wait(10)
+        return ["8.8.8.8"]
+
+    async def main() -> list[str]:
+        resolver = GuardedResolver(DnsPolicy(), address_refusal, lookup)
+        dead = [asyncio.create_task(resolver.resolve(f"dead{number}.example")) for number in range(40)]
+        await asyncio.sleep(0)
+        found = await resolver.resolve("news.example")
+        ends.set()
+        await asyncio.gather(*dead)
+        await resolver.close()
+        return [each["host"] for each in found]
+
+    assert asyncio.run(main()) == ["8.8.8.8"]
+
+
+def test_a_remembered_failure_gathers_no_traceback() -> None:
+    def lookup(_: str) -> list[str]:
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    async def main() -> set[int]:
+        resolver = GuardedResolver(DnsPolicy(), address_refusal, lookup)
+        lengths = set()
+        for _ in range(4):
+            try:
+                await resolver.resolve("dead.example")
+            except socket.gaierror as error:
+                lengths.add(len(traceback.extract_tb(error.__traceback__)))
+        await resolver.close()
+        return lengths
+
+    assert len(asyncio.run(main())) <= 2  # the first asks, the others remember
 
 
 def test_look_ups_are_shared_and_remembered_failures_too() -> None:
@@ -408,6 +494,74 @@ def test_through_a_gateway_every_name_leads_to_it() -> None:
     got = asyncio.run(main())
     assert (got.body, got.final_url, got.moved) == (b"here", "http://other.example:8080/new?a=%2F", True)
     assert seen == [("news.example", "https", "/old"), ("other.example:8080", "http", "/new?a=%2F")]
+
+
+@pytest.mark.parametrize("first", ["::1", "127.0.0.9"], ids=["IPv6", "IPv4"])
+def test_a_name_with_an_address_where_nobody_listens_is_reached_by_its_other_one(first: str) -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=b"here")
+
+    async def main() -> Response:
+        async with serving(handler) as port, client(port, names={"news.example": [first, "127.0.0.1"]}) as made:
+            return await made.get(f"http://news.example:{port}/", max_bytes=10)
+
+    assert asyncio.run(main()).body == b"here"
+
+
+def test_an_address_that_never_answers_does_not_hold_up_the_other_one() -> None:
+    """Happy eyeballs (RFC 8305): the second address is tried while the first is still silent."""
+
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=b"here")
+
+    async def main() -> Response:
+        async with serving(handler) as port:
+            # A full backlog: the kernel drops what comes, as a firewall does.
+            with socket.socket() as silent, contextlib.ExitStack() as waiting:
+                silent.bind(("127.0.0.9", port))
+                silent.listen(0)
+                for _ in range(4):
+                    one = waiting.enter_context(socket.socket())
+                    one.setblocking(False)
+                    one.connect_ex(("127.0.0.9", port))
+                await asyncio.sleep(0.05)
+                names = {"news.example": ["127.0.0.9", "127.0.0.1"]}
+                async with client(port, names=names, connect_s=30, total_s=20) as made:
+                    return await made.get(f"http://news.example:{port}/", max_bytes=10)
+
+    assert asyncio.run(main()).body == b"here"
+
+
+def test_no_tls_where_tls_was_asked_for() -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=b"plain")
+
+    async def main() -> None:
+        async with serving(handler) as port, client(port) as made:
+            await made.get(f"https://news.example:{port}/", max_bytes=10)
+
+    with pytest.raises(HttpFailedError) as raised:
+        asyncio.run(main())
+    assert raised.value.reason == "tls_failed"
+
+
+def test_of_many_hosts_few_keep_a_connection() -> None:
+    """As many as can be paid for; the others' are closed after their answer."""
+
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=b"x")
+
+    async def main() -> tuple[int, int]:
+        async with serving(handler) as port, client(port, idle_hosts=3) as made:
+            assert made._session.connector is not None
+            for number in range(8):
+                await made.get(f"http://h{number}.example:{port}/", max_bytes=10)
+            held = len(made._session.connector._conns)
+            for number in range(3):  # those that have one go on using it
+                await made.get(f"http://h{number}.example:{port}/", max_bytes=10)
+            return held, len(made._session.connector._conns)
+
+    assert asyncio.run(main()) == (3, 3)
 
 
 def test_nobody_listens() -> None:
