@@ -278,6 +278,8 @@ class HttpClient:
                 await asking.room.grow(len(body))
                 return response.status, received, body
         except TimeoutError:
+            if asking.room.waiting:
+                raise HttpFailedError("no_room", "too many large bodies at once") from None
             raise HttpFailedError("timed_out", "no whole answer in time") from None
         except BodyError as error:
             raise HttpFailedError(error.reason, error.detail) from None

@@ -33,12 +33,13 @@ class Rooms:
 class Room:
     """What one body holds."""
 
-    __slots__ = ("_held", "_tiers", "enough")
+    __slots__ = ("_held", "_tiers", "enough", "waiting")
 
     def __init__(self, tiers: tuple[tuple[int, asyncio.Semaphore], ...]) -> None:
         self._tiers = tiers
         self._held = 0
         self.enough = self._next()  # bytes: up to here the body may grow without asking
+        self.waiting = False  # for a place; stays so where the wait was given up
 
     def _next(self) -> int:
         return self._tiers[self._held][0] if self._held < len(self._tiers) else 2**62
@@ -46,7 +47,9 @@ class Room:
     async def grow(self, size: int) -> None:
         """Wait until a body of so many bytes has its places."""
         while size > self.enough:
+            self.waiting = True
             await self._tiers[self._held][1].acquire()
+            self.waiting = False
             self._held += 1
             self.enough = self._next()
 

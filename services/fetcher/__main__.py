@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import resource
 import signal
 import sys
 
@@ -16,6 +17,9 @@ from services.fetcher.policy import FetchPolicy
 from services.fetcher.service import run
 from services.fetcher.settings import FetcherSettings
 from udfs.profiles import ProfileError, policy
+
+# 512 requests under way, two hosts each where they were redirected, and 2,000 hosts with a kept connection or two.
+_FILES = 8_192
 
 
 def _log_as_json() -> None:
@@ -43,6 +47,14 @@ def _log_as_json() -> None:
     logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
+def _more_files() -> None:
+    """Sockets of as many hosts as the policy allows; many systems begin with 1,024."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if most == resource.RLIM_INFINITY else min(_FILES, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 async def _main(settings: FetcherSettings, endpoints: Endpoints, bounds: FetchPolicy) -> str:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -54,6 +66,7 @@ async def _main(settings: FetcherSettings, endpoints: Endpoints, bounds: FetchPo
 def main() -> int:
     """The exit status: 0 told to stop, 1 something broke (start it again), 2 a setting cannot be used."""
     _log_as_json()
+    _more_files()
     try:
         endpoints = Endpoints.from_mapping(os.environ)
         settings = FetcherSettings.from_mapping(os.environ)

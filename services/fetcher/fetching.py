@@ -93,7 +93,10 @@ class Fetching:
             await visit.permit(url)
             got = await self._get(request, url, visit, held.room)
             how = host_verdict(got, self._utc_ms())
-            if isinstance(got, Exception):
+            if isinstance(got, HttpError):
+                if got.reason == "no_room":
+                    # Our want, not the host's fault: while the broker is away, answers fill the memory.
+                    raise DeferredError("no_room", self._utc_ms() + self._policy.patience_ms)
                 raise got
             return got
         finally:
