@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -25,13 +24,16 @@ from state_schemas.topics import Topic
 _TICK_S = 0.001
 _METADATA_S = 10.0
 
+# Of one record: as the broker has it, or why it does not.
+Told = Callable[[Message | None, KafkaClientError | None], None]
+
 _log = logging.getLogger("kafka.native")
 # A program that configures no logging must not have the library's retries printed on its terminal.
 _log.addHandler(logging.NullHandler())
 
 
 class NativeProducer:
-    """Writes records. All but the making and `close` belongs to the loop's own thread."""
+    """Writes records. All but `prepare` belongs to the loop's own thread."""
 
     def __init__(
         self,
@@ -79,30 +81,27 @@ class NativeProducer:
                     f"looking for topics: Kafka at {self._endpoints.kafka} has no {topic.name}; are the topics created?"
                 )
 
-    def send(self, topic: Topic, key: str, value: bytes) -> Future[Message]:
-        """Hand over one record. The future gives it with its partition and offset, or raises KafkaClientError.
+    def send(self, topic: Topic, key: str, value: bytes, told: Told) -> None:
+        """Hand over one record. `told` gets it with its partition and offset, or why it could not be written, later.
 
         Never blocks. Raises KafkaClientError at once for a record over 2 MB, a full buffer, a producer that is broken.
         """
-        sent: Future[Message] = Future()
-        sent.set_running_or_notify_cancel()  # what is on its way cannot be called back
 
-        def told(error: KafkaError | None, record: Any) -> None:
+        def ended(error: KafkaError | None, record: Any) -> None:
             self._waiting -= 1
             if error is not None:
-                sent.set_exception(KafkaClientError(f"writing to {topic.name}: {error.str()}"))
+                told(None, KafkaClientError(f"writing to {topic.name}: {error.str()}"))
                 return
-            sent.set_result(Message(record.partition(), record.offset(), record.timestamp()[1], key, value, topic.name))
+            told(Message(record.partition(), record.offset(), record.timestamp()[1], key, value, topic.name), None)
 
         try:
-            self._kafka.produce(topic.name, value, key.encode(), on_delivery=told)
+            self._kafka.produce(topic.name, value, key.encode(), on_delivery=ended)
         except (KafkaException, BufferError) as error:
             raise KafkaClientError(f"writing to {topic.name}: {_line(error)}") from None
         self._waiting += 1
         if not self._ticking:
             self._ticking = True
             self._loop.call_later(_TICK_S, self._tick)
-        return sent
 
     def _tick(self) -> None:
         self._kafka.poll(0)
@@ -110,12 +109,15 @@ class NativeProducer:
         if self._ticking:
             self._loop.call_later(_TICK_S, self._tick)
 
-    def close(self, timeout_s: float = 10) -> None:
-        """Flush what can be flushed in time; what could not be has its future failed. On any thread, once."""
+    async def close(self, timeout_s: float = 10) -> None:
+        """Wait until all is acknowledged, at most for so long; what is not is told as failed. Send nothing more."""
+        until = self._loop.time() + timeout_s
+        while self._waiting and self._loop.time() < until:
+            await asyncio.sleep(_TICK_S)
         with suppress(KafkaException):
-            self._kafka.flush(timeout_s)
             self._kafka.purge()
-            self._kafka.flush(1)
+        while self._waiting and self._loop.time() < until + 1:
+            await asyncio.sleep(_TICK_S)
 
 
 def _line(error: Exception) -> str:

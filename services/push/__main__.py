@@ -9,6 +9,7 @@ import signal
 import sys
 
 import structlog
+import uvloop
 from structlog.typing import Processor
 
 from connectors.kafka import KafkaClientError
@@ -70,7 +71,9 @@ def main() -> int:
         print(f"push: {error}", file=sys.stderr)  # noqa: T201 - the one line for whoever started it
         return 2
     try:
-        asyncio.run(_main(settings, endpoints, bounds))
+        # A fifth less CPU a delivery than asyncio's own loop (docs/push.md).
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_main(settings, endpoints, bounds))
     except OSError as error:
         print(f"push: {endpoints.push} or port {settings.metrics_port}: {error.strerror}", file=sys.stderr)  # noqa: T201
         return 2

@@ -105,8 +105,7 @@ class Receiver:
             # Our own bug: the sender may come again, and the feed is polled anyway.
             log.exception("push_fault", kind=kind)
             outcome, status, retry_s = "push_fault", 503, 60
-        self._metrics.answers.labels(kind, outcome, str(status)).inc()
-        self._metrics.seconds.labels(kind).observe(time.perf_counter() - began)
+        self._metrics.answered(kind, outcome, status, time.perf_counter() - began)
         return _response(status, text, retry_s)
 
     def _signals(self) -> Signals:
@@ -151,7 +150,8 @@ class Receiver:
         if isinstance(taken, str):
             return taken, 202
         handed, first = taken
-        await signals.acknowledged(handed)
+        if handed is not None:
+            await handed
         return "signalled" if first else "replayed", 202
 
     def _taken(
@@ -243,7 +243,8 @@ class Receiver:
                 signal = partial(PollSignal, feed_id=feed, signal="ping", signalled_ms=now_ms, until_ms=until_ms)
                 begun.append(signals.begin((ping.publisher, feed, wave_ms), now_ms, signal))
             for handed, _ in begun:
-                await signals.acknowledged(handed)
+                if handed is not None:
+                    await handed
         except NotWrittenError:
             self._waves.withdraw(ping.publisher, wave_ms)
             raise

@@ -32,7 +32,9 @@ def entry_links(body: bytes, topic: str, policy: PushPolicy) -> tuple[str, ...]:
     if start == b"{":
         found = _json_links(body)
     else:
-        found, base = _xml_links(body.lstrip(_BLANK) if start == b"<" else body, policy.links)
+        reader = _Reader(policy.links)
+        reader.read(body.lstrip(_BLANK) if start == b"<" else body)
+        found, base = reader.links, reader.base
     links: dict[str, None] = {}
     for text in found:
         link = text.strip()
@@ -67,74 +69,97 @@ class _EnoughError(Exception):
     """Nothing more is wanted of this document."""
 
 
-def _xml_links(body: bytes, wanted: int) -> tuple[list[str], str]:
-    """The links of the first `wanted` entries that have one, and the document's xml:base.
+class _Reader:
+    """Reads the links of the first `wanted` entries that have one. base: the document's xml:base.
 
     An entry is an `entry` or `item`; its links are its own children. Names are taken as written, without namespaces:
     feeds forget to declare them. A prefix must be the entry's own.
+
+    Only what is looked for is called back: outside entries all starts, within one its children until its link is known,
+    then its end alone. Watching every element takes half as long again, in the costliest part of a delivery.
     """
-    # Local names, not an object's: this runs for every element of every delivery.
-    links: list[str] = []
-    best: dict[str, str] = {}  # of this entry: html, plain, text, guid -> link
-    text: list[str] = []
-    base = kind = prefix = ""
-    depth = entry = 0  # entry: the depth of the one that is being read
-    parser = expat.ParserCreate()
 
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, entry, base, kind, prefix
-        depth += 1
-        if entry:
-            if depth != entry + 1 or not name.startswith(prefix):
-                return
-            local = name[len(prefix) :] if prefix else name
-            if local == "link":
-                if "href" not in attributes:
-                    kind = "text"
-                elif attributes.get("rel", "alternate").strip().lower() == "alternate":
-                    best.setdefault("html" if "html" in attributes.get("type", "") else "plain", attributes["href"])
-            elif local == "guid" and attributes.get("isPermaLink", "true").strip().lower() == "true":
-                kind = "guid"
-            if kind:
-                parser.CharacterDataHandler = text.append
-        elif depth == 1:
-            base = attributes.get("xml:base", "").strip()
-        else:
-            before, _, local = name.rpartition(":")
-            if local in _ENTRIES:
-                entry, prefix = depth, f"{before}:" if before else ""
+    __slots__ = ("_depth", "_entry", "_kind", "_others", "_parser", "_prefix", "_text", "_wanted", "base", "links")
 
-    def end(_: str) -> None:
-        nonlocal depth, entry, kind
-        if depth <= entry + 1 and entry:
-            if kind and depth == entry + 1:
-                parser.CharacterDataHandler = None
-                best.setdefault(kind, "".join(text).strip())
-                kind = ""
-                text.clear()
-            elif depth == entry:
-                entry = 0
-                link = best.get("html") or best.get("plain") or best.get("text") or best.get("guid")
-                best.clear()
-                if link:
-                    links.append(link)
-                    if len(links) == wanted:
-                        raise _EnoughError
-        depth -= 1
+    def __init__(self, wanted: int) -> None:
+        self.links: list[str] = []
+        self.base = ""
+        self._wanted = wanted
+        self._entry = self._prefix = ""
+        self._depth = 0  # of open elements within the entry
+        self._others: dict[str, str] = {}  # of this entry: a page in another form, a guid
+        self._kind = ""  # what the text that is being read is
+        self._text: list[str] = []
+        self._parser = expat.ParserCreate()
 
-    def doctype(*_: object) -> None:
+    def read(self, body: bytes) -> None:
+        """Fill `links` and `base`."""
+        parser = self._parser
+        parser.StartElementHandler, parser.StartDoctypeDeclHandler = self._root, self._doctype
+        try:
+            parser.Parse(body, True)
+        except (expat.ExpatError, _EnoughError, ValueError, LookupError):
+            pass  # LookupError, ValueError: an encoding that Python does not know
+        finally:
+            # The parser and this object hold each other: let go, or only the collector would free them.
+            parser.StartElementHandler = parser.EndElementHandler = parser.StartDoctypeDeclHandler = None
+            parser.CharacterDataHandler = None
+
+    def _doctype(self, *_: object) -> None:
         raise _EnoughError
 
-    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = start, end, doctype
-    try:
-        parser.Parse(body, True)
-    except (expat.ExpatError, _EnoughError, ValueError, LookupError):
-        pass  # LookupError, ValueError: an encoding that Python does not know
-    finally:
-        # The parser and these functions hold each other: let go, or only the collector would free the document.
-        parser.StartElementHandler = parser.EndElementHandler = parser.StartDoctypeDeclHandler = None
-        parser.CharacterDataHandler = None
-    return links, base
+    def _root(self, _: str, attributes: dict[str, str]) -> None:
+        self.base = attributes.get("xml:base", "").strip()
+        self._parser.StartElementHandler = self._outside
+
+    def _outside(self, name: str, _: dict[str, str]) -> None:
+        prefix, _colon, local = name.rpartition(":")
+        if local in _ENTRIES:
+            self._entry, self._prefix, self._depth = name, f"{prefix}:" if prefix else "", 0
+            self._parser.StartElementHandler, self._parser.EndElementHandler = self._within, self._ends
+
+    def _within(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > 1 or not name.startswith(self._prefix):
+            return
+        local = name[len(self._prefix) :]
+        if local == "link" and "href" in attributes:
+            if attributes.get("rel", "alternate").strip().lower() == "alternate":
+                if "html" in attributes.get("type", "html"):
+                    self._known(attributes["href"])
+                else:
+                    self._others.setdefault("form", attributes["href"])
+        elif local == "link" or (local == "guid" and attributes.get("isPermaLink", "true").strip().lower() == "true"):
+            self._kind = local
+            self._parser.CharacterDataHandler = self._text.append
+
+    def _ends(self, _: str) -> None:
+        self._depth -= 1
+        if self._depth < 0:
+            self._entry_ends(self._entry)
+        elif self._kind and not self._depth:
+            kind, found = self._kind, "".join(self._text).strip()
+            self._kind = ""
+            self._text.clear()
+            self._parser.CharacterDataHandler = None
+            if kind == "link" and found:
+                self._known(found)
+            else:
+                self._others.setdefault(kind, found)
+
+    def _known(self, link: str) -> None:
+        self.links.append(link)
+        if len(self.links) == self._wanted:
+            raise _EnoughError
+        self._others.clear()
+        self._parser.StartElementHandler, self._parser.EndElementHandler = None, self._entry_ends
+
+    def _entry_ends(self, name: str) -> None:
+        if name == self._entry:
+            link = self._others.get("form") or self._others.get("guid")
+            if link:
+                self._known(link)
+            self._parser.StartElementHandler, self._parser.EndElementHandler = self._outside, None
 
 
 # ---------------------------------------------------------------- JSON Feed

@@ -43,6 +43,7 @@ async def run(settings: PushSettings, endpoints: Endpoints, policy: PushPolicy, 
         # What was read stays: no collection needs to walk over it again, which takes longer than an answer may.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(10_000)
         log.info("ready", **register.sizes())
 
     following = Following(
@@ -93,14 +94,14 @@ async def run(settings: PushSettings, endpoints: Endpoints, policy: PushPolicy, 
                 fresh = await _producer(endpoints, policy, stop)
                 if fresh is not None:
                     signals.renew(fresh)
-                    await asyncio.to_thread(producer.close, 0)
+                    await producer.close(0)
                     producer = fresh
     finally:
         following.stop()
         for runner in runners:
             await runner.cleanup()
         if producer is not None:
-            await asyncio.to_thread(producer.close, 0.5)
+            await producer.close(0.5)
         if following.is_alive():
             await asyncio.to_thread(following.join, 1)
     log.info("stopped")
@@ -117,17 +118,14 @@ async def _stopped_before(event: asyncio.Event, stop: asyncio.Event) -> bool:
 
 async def _producer(endpoints: Endpoints, policy: PushPolicy, stop: asyncio.Event) -> NativeProducer | None:
     """A producer that knows its topic; None when told to stop before."""
-    loop = asyncio.get_running_loop()
+    # A hub that was answered 503 comes again: what is older than two waits is not worth writing.
+    producer = NativeProducer(endpoints, "broadsheet-push", asyncio.get_running_loop(), delivery_s=2 * policy.ack_s)
     while not stop.is_set():
-        # A hub that was answered 503 comes again: what is older than two waits is not worth writing.
-        producer = NativeProducer(endpoints, "broadsheet-push", loop, delivery_s=2 * policy.ack_s)
         try:
             await asyncio.to_thread(producer.prepare, (POLL_SIGNALS,))
+            return producer
         except BrokerUnreachableError as error:
             log.warning("broker_unreachable", detail=str(error))
-            await asyncio.to_thread(producer.close, 0)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), 1)
-            continue
-        return producer
     return None

@@ -6,12 +6,11 @@ Used inside one event loop. What could not be written was not promised: the call
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from typing import Protocol
 
 from connectors.kafka import KafkaClientError, Message
+from connectors.kafka_native import Told
 from services.push.policy import PushPolicy
 from services.push.windows import Window
 from state_schemas.codec import encode_record
@@ -24,10 +23,10 @@ _BROKEN_AFTER = 20
 
 
 class Sender(Protocol):
-    """What is needed of a producer."""
+    """What is needed of `connectors.kafka_native.NativeProducer`."""
 
-    def send(self, topic: Topic, key: str, value: bytes) -> Future[Message]:
-        """Hand over one record."""
+    def send(self, topic: Topic, key: str, value: bytes, told: Told) -> None:
+        """Hand over one record; `told` is called when the broker has it, or does not."""
         ...
 
 
@@ -55,13 +54,13 @@ class Signals:
 
     async def send(self, signal: PollSignal) -> None:
         """Returns when the broker has it. Raises NotWrittenError."""
-        await self.acknowledged(self._hand_over(signal))
+        await self._hand_over(signal)
 
     def begin(self, name: Hashable, now_ms: int, signal: Callable[[], PollSignal]) -> tuple[Written | None, bool]:
         """Hand over the signal of this name, if it was not within the last minutes, and say whether it was now.
 
-        The first is to be waited for with `acknowledged`: by whoever comes while it is being written, too. None: the
-        broker has it already. Raises NotWrittenError.
+        The first is to be waited for, by whoever comes while it is being written, too; it raises NotWrittenError. None:
+        the broker has it already. Raises NotWrittenError.
         """
         if self._written.holds(name, now_ms):
             return None, False
@@ -74,28 +73,17 @@ class Signals:
         def ended(future: Written) -> None:
             # Not when a caller stops waiting: the record may still be written after that.
             del self._writing[name]
-            if future.exception() is None:
+            if not future.cancelled() and future.exception() is None:
                 self._written.add(name, now_ms)
 
         handed.add_done_callback(ended)
         return handed, True
 
-    async def acknowledged(self, handed: Written | None) -> None:
-        """Returns when the broker has it. Raises NotWrittenError."""
-        if handed is not None:
-            await asyncio.shield(handed)
-
     def _hand_over(self, signal: PollSignal) -> Written:
         if self.waiting >= self._policy.waiting:
             raise NotWrittenError("too many signals wait for Kafka")
-        loop, here = asyncio.get_running_loop(), threading.get_ident()
+        loop = asyncio.get_running_loop()
         handed: Written = loop.create_future()
-        try:
-            sent = self._producer.send(POLL_SIGNALS, signal.feed_id, encode_record(signal))
-        except KafkaClientError as error:
-            self._failed()
-            raise NotWrittenError(str(error)) from None
-        self.waiting += 1
 
         def fail(why: str) -> None:
             if not handed.done():
@@ -105,7 +93,7 @@ class Signals:
         # Not one for each caller that waits: a timer less is a twentieth of all the time.
         late = loop.call_later(self._policy.ack_s, fail, f"no acknowledgement within {self._policy.ack_s:g} s")
 
-        def tell(error: BaseException | None) -> None:
+        def told(_: Message | None, error: KafkaClientError | None) -> None:
             late.cancel()
             self.waiting -= 1
             if error is not None:
@@ -116,14 +104,11 @@ class Signals:
             if not handed.done():
                 handed.set_result(None)
 
-        def done(future: Future[Message]) -> None:
-            # In the loop, but for a producer that is being closed.
-            if threading.get_ident() == here:
-                tell(future.exception())
-            elif not loop.is_closed():
-                loop.call_soon_threadsafe(tell, future.exception())
-
-        sent.add_done_callback(done)
+        self.waiting += 1
+        try:
+            self._producer.send(POLL_SIGNALS, signal.feed_id, encode_record(signal), told)
+        except KafkaClientError as error:
+            told(None, error)
         return handed
 
     def _failed(self) -> None:

@@ -7,7 +7,6 @@ import contextlib
 import hmac
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from ipaddress import ip_network
@@ -15,7 +14,8 @@ from ipaddress import ip_network
 import pytest
 from aiohttp import ClientSession, web
 
-from connectors.kafka import KafkaClientError, Message
+from connectors.kafka import KafkaClientError
+from connectors.kafka_native import Told
 from services.push.app import Receiver
 from services.push.metrics import Metrics
 from services.push.pings import NONCE, SIGNATURE, TIMESTAMP
@@ -41,16 +41,27 @@ KEY = "bsp_key-of-the-harbour-post"
 HARBOUR = ("https://harbour.example/a.xml", "https://harbour.example/b.xml")
 
 
+class Memory:
+    """Kafka in memory as the native producer writes to it."""
+
+    def __init__(self, broker: MemoryKafka) -> None:
+        self.broker = broker
+
+    def send(self, topic: Topic, key: str, value: bytes, told: Told) -> None:
+        sent = self.broker.send(topic, key, value)
+        error = sent.exception()
+        assert error is None or isinstance(error, KafkaClientError)
+        told(None if error else sent.result(), error)
+
+
 class Held:
     """A producer whose acknowledgements come when the test says so."""
 
     def __init__(self) -> None:
-        self.sent: list[tuple[bytes, Future[Message]]] = []
+        self.sent: list[Told] = []
 
-    def send(self, topic: Topic, key: str, value: bytes) -> Future[Message]:
-        waiting: Future[Message] = Future()
-        self.sent.append((value, waiting))
-        return waiting
+    def send(self, topic: Topic, key: str, value: bytes, told: Told) -> None:
+        self.sent.append(told)
 
 
 class Push:
@@ -63,7 +74,7 @@ class Push:
         self.metrics = Metrics()
         self.register = Register(policy)
         self.receiver = Receiver(self.register, settings, policy, self.metrics, base=base, utc_ms=lambda: self.now_ms)
-        self.receiver.signals = Signals(self.kafka, policy)
+        self.receiver.signals = Signals(Memory(self.kafka), policy)
         self.receiver.ready = True
         self.door = Connections(settings, policy, self.metrics.refused_connections.inc)
         self.url = ""
@@ -480,7 +491,7 @@ def test_a_repeated_delivery_waits_for_the_same_acknowledgement() -> None:
         await asyncio.sleep(0.05)
         assert len(held.sent) == 1
         assert not any(each.done() for each in both)
-        held.sent[0][1].set_result(None)  # type: ignore[arg-type]
+        held.sent[0](None, None)
         assert await asyncio.gather(*both) == [202, 202]
         assert signals.waiting == 0
 
@@ -497,8 +508,8 @@ def test_an_acknowledgement_that_does_not_come_is_not_waited_for_for_ever() -> N
         # What waits in the producer is bounded, also when nobody waits for it any more.
         assert await push.deliver(b"3") == 503
         assert len(held.sent) == signals.waiting == 2
-        held.sent[0][1].set_exception(KafkaClientError("late"))
-        held.sent[1][1].set_result(None)  # type: ignore[arg-type]
+        held.sent[0](None, KafkaClientError("late"))
+        held.sent[1](None, None)
         await asyncio.sleep(0)
         assert signals.waiting == 0
 
@@ -515,7 +526,7 @@ def test_a_producer_that_refuses_again_and_again_is_to_be_renewed() -> None:
             assert not signals.broken.is_set()
             assert await push.deliver(b"%d" % number) == 503
         assert signals.broken.is_set()
-        signals.renew(MemoryKafka())
+        signals.renew(Memory(MemoryKafka()))
         assert await push.deliver(b"again") == 202
         assert not signals.broken.is_set()
 
@@ -748,7 +759,7 @@ def test_our_own_fault_is_503_and_the_next_request_is_served() -> None:
         push.receiver.signals = Signals(None, push.policy)  # type: ignore[arg-type]
         assert await push.deliver(b"") == 503
         assert push.counted("delivery", "push_fault", 503) == 1
-        push.receiver.signals = Signals(push.kafka, push.policy)
+        push.receiver.signals = Signals(Memory(push.kafka), push.policy)
         assert await push.deliver(b"") == 202
 
     run(case)

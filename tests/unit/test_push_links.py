@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,10 +143,21 @@ def test_nothing_of_a_document_waits_for_the_collector() -> None:
     gc.collect()
     gc.disable()
     try:
-        links(f"<feed><entry><link href='{A}'/></entry></feed>")
+        links(f"<feed><entry><link href='{A}'/></entry><entry><guid>{B}</guid></entry></feed>")
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_names_of_hostile_documents_are_not_kept() -> None:
+    before = memory_mb()
+    for number in range(30):
+        links("<feed>" + "".join(f"<e{number}x{place}{'y' * 40}/>" for place in range(10_000)) + "</feed>")
+    assert memory_mb() - before < 15
+
+
+def memory_mb() -> float:
+    return psutil.Process().memory_info().rss / 2**20  # type: ignore[no-untyped-call,no-any-return]
 
 
 @given(
