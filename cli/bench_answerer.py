@@ -1,7 +1,8 @@
 """The fetch tier of `bench poll`: answers every feed request at once, and counts what was released, and when.
 
-A process of its own (`python -m cli.bench_answerer START_MS BODIES`), so that its cost is not the job's. It obeys one line
-on standard input at a time and answers each with one line of JSON; it ends with its input. Instants are the broker's.
+A process of its own (`python -m cli.bench_answerer START_MS BODIES`), so that its cost is not the job's. It obeys one
+line on standard input at a time and answers each with one line of JSON; it ends with its input. Instants are the
+broker's.
 """
 
 from __future__ import annotations
