@@ -17,7 +17,7 @@ from cli.errors import UserError
 from connectors.objects import Objects, ObjectStoreError, S3Objects
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.codec import DecodeError, decode_record, encode_record
-from state_schemas.pages import Page, Pointer, pointer_key
+from state_schemas.pages import Page, Pointer, pointed_section, pointer_key
 
 T = TypeVar("T")
 
@@ -84,8 +84,7 @@ def _time(instant_ms: int) -> str:
 
 
 async def _pointers(objects: Objects) -> list[Pointer]:
-    # A name that begins with "_" is the edition's own (cycle mark, pools), no page's pointer.
-    listed = [entry for entry in await objects.list("latest") if not entry.key.rpartition("/")[2].startswith("_")]
+    listed = [entry for entry in await objects.list("latest") if pointed_section(entry.key)]
     stored = await asyncio.gather(*(objects.get(entry.key) for entry in listed))
     return [decode_record(Pointer, found.data) for found in stored if found is not None]
 

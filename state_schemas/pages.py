@@ -23,6 +23,12 @@ def pointer_key(edition: str, section: str) -> str:
     return f"latest/{edition}/{section}"
 
 
+def pointed_section(key: str) -> str:
+    """The section at whose page an object below `latest/` points; empty for the edition's own, named with a "_"."""
+    section = key.rpartition("/")[2]
+    return "" if section.startswith("_") else section
+
+
 class Link(Record, frozen=True):
     """A publisher's own headline, linked to its page."""
 

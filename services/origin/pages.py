@@ -17,7 +17,7 @@ import structlog
 
 from connectors.objects import Listed, Objects, ObjectStoreError
 from state_schemas.codec import DecodeError, decode_record
-from state_schemas.pages import CycleMark, Page, Pointer, cycle_key, pointer_key
+from state_schemas.pages import CycleMark, Page, Pointer, cycle_key, pointed_section, pointer_key
 
 STALE_AFTER_MS = 600_000  # a page older than this says so (design: ranking down)
 BAD_POINTER_REST_MS = 30_000  # an unchanged pointer that leads to no page is looked at again this late
@@ -131,8 +131,8 @@ class PageShelf:
         stored = await self.objects.get(key)
         if stored is None:
             return None
-        edition, _, section = key.removeprefix("latest/").partition("/")
-        if section.startswith("_"):
+        edition = key.removeprefix("latest/").partition("/")[0]
+        if not pointed_section(key):
             if key == cycle_key(edition):
                 mark = decode_record(CycleMark, stored.data)
                 self.cycles |= {(edition, name): cycle for name, cycle in mark.sections.items()}
