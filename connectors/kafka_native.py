@@ -22,7 +22,7 @@ from state_schemas.topics import Topic
 
 # Between two looks for acknowledgements while any is awaited: a thread of its own would take turns with the loop.
 _TICK_S = 0.001
-_METADATA_S = 10.0
+_METADATA_S = 2.0  # a caller that is told to stop meanwhile waits for it
 
 # Of one record: as the broker has it, or why it does not.
 Told = Callable[[Message | None, KafkaClientError | None], None]
@@ -68,7 +68,7 @@ class NativeProducer:
             raise KafkaClientError(f"making a producer: {_line(error)}") from None
 
     def prepare(self, topics: Iterable[Topic]) -> None:
-        """Learn where these topics are. Raises BrokerUnreachableError: no broker after 10 s, or no such topic."""
+        """Learn where these topics are. Raises BrokerUnreachableError: no broker within 2 s, or no such topic."""
         for topic in topics:
             try:
                 found = self._kafka.list_topics(topic.name, timeout=_METADATA_S).topics[topic.name]

@@ -10,7 +10,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from urllib.parse import parse_qs
 
@@ -185,14 +185,9 @@ class Receiver:
             request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         parts: list[bytes] = []
         size = 0
-        if request.content.is_eof():  # it came with its head, as a rule
-            body: bytes = request.content.read_nowait()
-            if len(body) > limit:
-                raise _RefusedError("body_too_large", 413)
-            self._held += len(body)
-            return body
         try:
-            async with asyncio.timeout(self._policy.body_s):
+            # It came with its head, as a rule: no timer is needed.
+            async with nullcontext() if request.content.is_eof() else asyncio.timeout(self._policy.body_s):
                 while part := await request.content.readany():
                     parts.append(part)
                     size += len(part)

@@ -56,4 +56,4 @@ class PushPolicy:
     publishers: int = 200_000  # some 300 bytes each
 
     # ------------------------------------------------------------ the process
-    stop_s: float = 3.0  # requests under way may still end; the whole stop stays under 5 s
+    stop_s: float = 2.0  # signals under way may still be acknowledged; the whole stop stays under 5 s

@@ -26,6 +26,8 @@ from state_schemas.topics import POLL_SIGNALS
 
 # The follower reads several times a second; a silence this long means that its thread hangs.
 _SILENT_S = 60.0
+# For the last answers to go out; aiohttp takes it twice.
+_CLOSING_S = 0.5
 
 log = structlog.get_logger()
 
@@ -78,7 +80,7 @@ async def run(settings: PushSettings, endpoints: Endpoints, policy: PushPolicy, 
     try:
         runners.append(await serve(settings.metrics_port, metrics, health))
         # It listens at once: until the topics are read, hubs are told to come again.
-        listening = web.ServerRunner(BoundedServer(receiver.answer, door, policy), shutdown_timeout=policy.stop_s)
+        listening = web.ServerRunner(BoundedServer(receiver.answer, door, policy), shutdown_timeout=_CLOSING_S)
         await listening.setup()
         runners.insert(0, listening)
         address = urlsplit(endpoints.push)
@@ -98,10 +100,12 @@ async def run(settings: PushSettings, endpoints: Endpoints, policy: PushPolicy, 
                     producer = fresh
     finally:
         following.stop()
+        # What comes now is told to come again; what is under way has a while, then the hub hears that it failed.
+        receiver.ready = False
+        if producer is not None:
+            await producer.close(policy.stop_s)
         for runner in runners:
             await runner.cleanup()
-        if producer is not None:
-            await producer.close(0.5)
         if following.is_alive():
             await asyncio.to_thread(following.join, 1)
     log.info("stopped")

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -302,3 +303,23 @@ def test_told_to_stop_it_is_gone_within_five_seconds(pushing: Stack) -> None:
     assert SECRET not in log
     assert TOKEN not in log
     until(lambda: health(pushing).get("status") == "ok")
+
+
+def test_told_to_stop_while_no_broker_answers_it_is_gone_as_soon_and_the_hub_hears_that_it_failed(
+    pushing: Stack,
+) -> None:
+    subscribe(pushing)
+    (old,), (broker,) = pushing.pids("push")[:1], pushing.pids("kafka")[:1]
+    os.kill(broker, signal.SIGSTOP)
+    try:
+        with ThreadPoolExecutor() as pool:
+            answers = [pool.submit(deliver, pushing, f"https://news.example/stop/{number}") for number in range(3)]
+            time.sleep(1)
+            began = time.monotonic()
+            os.kill(old, signal.SIGTERM)
+            until(lambda: old not in pushing.pids("push"), 5)
+            assert time.monotonic() - began < 5
+            assert [each.result() for each in answers] == [503] * 3
+    finally:
+        os.kill(broker, signal.SIGCONT)
+    until(lambda: health(pushing).get("status") == "ok", 120)
