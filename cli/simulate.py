@@ -123,8 +123,14 @@ def _show(report: dict[str, object]) -> None:
         console.print(
             f"mean delay without pushes {_figure(report['without_pushes'], 'mean_delay_s'):.0f} s, best single fixed "
             f"interval at as many polls {report['best_fixed_mean_delay_s']:.0f} s: {report['ratio']:.2f} times as long "
-            f"(two fixed intervals: {report['two_tier_ratio']:.2f})"
+            f"({' to '.join(f'{end:.2f}' for end in _pair(report['ratio_spread']))} in resampled samples; two fixed "
+            f"intervals: {report['two_tier_ratio']:.2f})"
         )
+
+
+def _pair(ends: object) -> list[float]:
+    assert isinstance(ends, list)
+    return ends
 
 
 def _figure(figures: object, name: str) -> float:

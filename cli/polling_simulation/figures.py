@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class Measured:
             ],
             dtype=np.float64,
         )
+        self._totals: Floats | None = None
         self.items = np.array([len(delays) for delays in self.delays], dtype=np.float64) + self.lost
 
     def figures(self, drawn: NDArray[np.int64] | None = None) -> dict[str, object]:
@@ -83,16 +84,30 @@ class Measured:
             return np.empty(0), np.empty(0)
         return np.concatenate(chosen), np.repeat(self.weight[feeds], [len(part) for part in chosen])
 
-    def spread(self, figure: Callable[[dict[str, object]], float], times: int, seed: int) -> tuple[float, float]:
-        """The 5th and 95th percentile of a figure over `times` samples of feeds drawn anew, tier by tier."""
+    def p90(self, feeds: NDArray[np.int64]) -> float:
+        """The 90th percentile of delays, in seconds."""
+        return _percentiles(*self._weighted(feeds), (0.9,))[0]
+
+    def redrawn(self, times: int, seed: int) -> Iterator[NDArray[np.int64]]:
+        """Indices of feeds of as many samples drawn anew, tier by tier; the same for schedules of the same feeds."""
         chance = np.random.default_rng([seed, 6])
         by_tier = [np.flatnonzero(self.tier == n) for n in range(len(TIERS))]
-        values = []
         for _ in range(times):
-            drawn = np.concatenate([chance.choice(feeds, len(feeds)) for feeds in by_tier if len(feeds)])
-            values.append(figure(self.figures(drawn)))
-        low, high = np.percentile(values, [5, 95])
-        return float(low), float(high)
+            yield np.concatenate([chance.choice(feeds, len(feeds)) for feeds in by_tier if len(feeds)])
+
+    def summed(self, drawn: NDArray[np.int64]) -> tuple[float, float]:
+        """Polls a second and mean delay of the feeds drawn."""
+        weight = self.weight[drawn]
+        totals = np.array([delays.sum() for delays in self.delays]) if self._totals is None else self._totals
+        self._totals = totals
+        found = (self.items - self.lost)[drawn]
+        polls = float((self.counts[drawn, POLLS] * weight).sum()) / self.seconds
+        return polls, float((totals[drawn] * weight).sum()) / max(1e-9, float((found * weight).sum()))
+
+
+def between(values: Sequence[float]) -> list[float]:
+    """The 5th and the 95th percentile."""
+    return [float(value) for value in np.percentile(values, [5, 95])]
 
 
 def _percentiles(values: Floats, weight: Floats, shares: Sequence[float]) -> list[float]:

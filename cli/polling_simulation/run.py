@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cli.polling_simulation import schedules
 from cli.polling_simulation.engine import Engine, Outcome
-from cli.polling_simulation.figures import Measured, peak_minute, span
+from cli.polling_simulation.figures import Measured, between, peak_minute, span
 from cli.polling_simulation.publishers import Feed, draw
 from cli.polling_simulation.world import DAY_MS, NewsEvent, SampledFeed, World, news_events, sample, tier_sizes
 from udfs.poll.policy import PollPolicy
@@ -86,9 +86,7 @@ def simulate(wishes: Wishes, say: Callable[[str], None]) -> tuple[dict[str, obje
     if wishes.warm_up_days:
         first = Measured([one for one in outcomes if not one.shadow], 0, begin, phase=0)
         report["warm_up"] = first.figures()
-    report["spread"] = {
-        name: list(with_pushes.spread(figure, BOOTSTRAPS, wishes.seed)) for name, figure in HEADLINES.items()
-    }
+    report["spread"] = _spread(with_pushes, wishes.seed)
     if wishes.others:
         feeds = [feed for part in parts for feed in part.feeds]
         report |= _others(feeds, alone, own, wishes, world)
@@ -105,18 +103,26 @@ def audit_polls_per_second(wishes: Wishes) -> float:
     return audited * 1000 / policy.audit_ms
 
 
-def _tier(report: dict[str, object], tier: str, name: str) -> float:
-    found = report[tier]
-    assert isinstance(found, dict)
-    return float(found[name])
+def _spread(measured: Measured, seed: int) -> dict[str, list[float]]:
+    """How far the headlines move when other feeds are drawn, tier by tier: 90 % of the samples lie between."""
+    found: dict[str, list[float]] = {"polls_per_second": [], "mean_delay_s": [], "top_delay_p90_s": []}
+    for drawn in measured.redrawn(BOOTSTRAPS, seed):
+        polls, mean = measured.summed(drawn)
+        found["polls_per_second"].append(polls)
+        found["mean_delay_s"].append(mean)
+        found["top_delay_p90_s"].append(measured.p90(drawn[measured.tier[drawn] == 0]))
+    return {name: between(values) for name, values in found.items()}
 
 
-HEADLINES: dict[str, Callable[[dict[str, object]], float]] = {
-    "polls_per_second": lambda report: float(str(report["polls_per_second"])),
-    "not_modified_share": lambda report: float(str(report["not_modified_share"])),
-    "mean_delay_s": lambda report: float(str(report["mean_delay_s"])),
-    "top_delay_p90_s": lambda report: _tier(report, "top", "delay_p90_s"),
-}
+def _ratios(ours: Measured, fixed: Measured, seed: int) -> list[float]:
+    """The same for the ratio of mean delays at equal polls; both have the same feeds in the same order."""
+    ratios = []
+    for drawn in ours.redrawn(BOOTSTRAPS, seed):
+        polls, mean = ours.summed(drawn)
+        fixed_polls, fixed_mean = fixed.summed(drawn)
+        # A fixed schedule's delay is in proportion to its interval.
+        ratios.append(fixed_mean * fixed_polls / polls / mean)
+    return between(ratios)
 
 
 def _others(
@@ -163,6 +169,7 @@ def _others(
         "fixed_equal_budget_interval_s": even_ms / 1000 * factors["fixed_equal_budget"],
         "best_fixed_mean_delay_s": best,
         "ratio": best / ours if ours else 0.0,
+        "ratio_spread": _ratios(alone, measured["fixed_equal_budget"], wishes.seed),
         "two_tier_ratio": two / ours if ours else 0.0,
     }
 
