@@ -690,6 +690,14 @@ def test_a_ping_is_asked_at_once_but_not_within_its_floor() -> None:
     assert ask.priority
 
 
+def test_a_ping_waits_until_it_says_but_no_longer_than_its_floor() -> None:
+    state, _ = poll(new(), items(1))
+    at_ms = NOW + 10 * MINUTE_MS
+    for until_ms, due_ms in ((0, at_ms), (at_ms + 9_000, at_ms + 9_000), (NOW + DAY_MS, at_ms + POLICY.push_floor_ms)):
+        ping = PollSignal(feed_id=SOURCE.feed_id, signal="ping", signalled_ms=at_ms, until_ms=until_ms)
+        assert signalled(state, ping, at_ms).next_poll_ms == due_ms
+
+
 def test_a_ping_while_the_request_is_out_is_not_lost() -> None:
     state, _ = release(new(), NOW, POLICY)
     ping = PollSignal(feed_id=SOURCE.feed_id, signal="ping", signalled_ms=NOW)

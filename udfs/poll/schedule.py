@@ -309,6 +309,9 @@ def after_signal(state: FeedState, signal: PollSignal, now_ms: int, policy: Poll
     else:
         state = replace(state, signalled_ms=max(now_ms, state.released_ms + 1))
         soonest = state.released_ms + policy.push_floor_ms
+        if signal.signal == "ping":
+            # A publisher's pings are spaced by push, which tells at once and says when.
+            soonest = max(soonest, min(signal.until_ms, now_ms + policy.push_floor_ms))
     if not state.answered:
         return state, actions  # its answer is on the way and looks at the signal
     due = max(now_ms, soonest, state.not_before_ms)
