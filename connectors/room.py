@@ -15,7 +15,7 @@ class RoomPolicy:
     """tiers: (bytes, places), rising: so many bodies above so many bytes may be held at once, those of the next tier
     counted too."""
 
-    # With 512 requests under way, bodies of 10 MB at most: 128 + 64 + 160 MB where every host is hostile.
+    # With 512 requests under way and bodies of 5 MB at most: 128 + 64 + 80 MB where every host is hostile.
     tiers: tuple[tuple[int, int], ...] = ((256 * 1024, 80), (1024 * 1024, 16))
 
 

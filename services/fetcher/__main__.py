@@ -10,6 +10,7 @@ import signal
 import sys
 
 import structlog
+import uvloop
 from structlog.typing import Processor
 
 from connectors.settings import Endpoints, SettingsError
@@ -75,7 +76,8 @@ def main() -> int:
         print(f"fetcher: {error}", file=sys.stderr)  # noqa: T201 - the one line for whoever started it
         return 2
     try:
-        trouble = asyncio.run(_main(settings, endpoints, bounds))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            trouble = runner.run(_main(settings, endpoints, bounds))
     except OSError as error:
         print(f"fetcher: port {settings.port}: {error.strerror}", file=sys.stderr)  # noqa: T201
         return 2

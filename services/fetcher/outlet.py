@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from concurrent.futures import Future
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -34,10 +34,12 @@ log = structlog.get_logger()
 
 
 class Sender(Protocol):
-    """What is needed of `connectors.kafka.Producer`."""
+    """What is needed of `connectors.kafka_native.NativeProducer`."""
 
-    def send(self, topic: Topic, key: str, value: bytes) -> Future[Message]:
-        """Hand over one record."""
+    def send(
+        self, topic: Topic, key: str, value: bytes, told: Callable[[Message | None, KafkaClientError | None], None]
+    ) -> None:
+        """Hand over one record; how it ended is told in the loop."""
         ...
 
 
@@ -122,9 +124,23 @@ class Outlet:
         """Until the broker has it. Raises OutletError when no waiting helps."""
         for tries in range(_TRIES):
             try:
-                await asyncio.wrap_future(self._producer.send(topic, key, value))
+                await self._sent(topic, key, value)
                 return
             except KafkaClientError as error:
                 log.warning("send_again", topic=topic.name, detail=str(error))
                 await asyncio.sleep(_RETRY_S[min(tries, len(_RETRY_S) - 1)])
         raise OutletError(f"{topic.name} could not be written")
+
+    async def _sent(self, topic: Topic, key: str, value: bytes) -> None:
+        sent = asyncio.get_running_loop().create_future()
+
+        def told(_: Message | None, error: KafkaClientError | None) -> None:
+            if sent.done():
+                return  # given up
+            if error is not None:
+                sent.set_exception(error)
+            else:
+                sent.set_result(None)
+
+        self._producer.send(topic, key, value, told)
+        await sent

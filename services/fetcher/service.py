@@ -288,7 +288,7 @@ async def run(settings: FetcherSettings, endpoints: Endpoints, policy: FetchPoli
     finally:
         await http.close()
         if producer is not None:
-            await asyncio.to_thread(producer.close, 0.5)
+            await producer.close(0.5)
         if runner is not None:
             await runner.cleanup()
     log.info("stopped", held=intake.held, trouble=trouble[:1])
@@ -303,11 +303,10 @@ async def _producer(endpoints: Endpoints, stop: asyncio.Event) -> NativeProducer
             await asyncio.to_thread(producer.prepare, (FEEDS_FETCHED, ITEMS_RAW, QUARANTINE))
         except BrokerUnreachableError as error:
             log.warning("broker_unreachable", detail=str(error))
-            # No broker took its ten seconds to say so; a missing topic did not.
             await asyncio.sleep(0.5)
             continue
         return producer
-    await asyncio.to_thread(producer.close, 0)
+    await producer.close(0)
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 
 from connectors.kafka import MAX_REQUEST_BYTES, KafkaClientError, Message, partition_of
@@ -39,3 +39,22 @@ class MemoryKafka:
         """See connectors.kafka.read_all."""
         for partition in range(topic.partitions) if partitions is None else partitions:
             yield from list(self._logs[topic.name, partition])
+
+
+class TellingKafka:
+    """The same broker as `connectors.kafka_native.NativeProducer` writes to it: how a record ended is told, at once."""
+
+    def __init__(self, broker: MemoryKafka) -> None:
+        self._broker = broker
+
+    def send(
+        self, topic: Topic, key: str, value: bytes, told: Callable[[Message | None, KafkaClientError | None], None]
+    ) -> None:
+        """See NativeProducer.send."""
+        sent = self._broker.send(topic, key, value)
+        error = sent.exception()
+        if error is None:
+            told(sent.result(), None)
+        else:
+            assert isinstance(error, KafkaClientError)
+            told(None, error)

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from functools import partial
 
 import pytest
 
@@ -46,8 +46,8 @@ class Writer(threading.Thread):
         self.failed = 0
         self.stopping = threading.Event()
 
-    def told(self, value: bytes, sent: Future[Message]) -> None:
-        if sent.exception() is None:
+    def ended(self, value: bytes, _: Message | None, error: BaseException | None) -> None:
+        if error is None:
             self.acknowledged[value] = time.monotonic()
         else:
             self.failed += 1
@@ -66,7 +66,7 @@ class Plain(Writer):
             value = b"plain %d" % number
             try:
                 sent = self.producer.send(TOPIC, str(number), value)
-                sent.add_done_callback(lambda done, value=value: self.told(value, done))  # type: ignore[misc]
+                sent.add_done_callback(lambda done, value=value: self.ended(value, None, done.exception()))  # type: ignore[misc]
             except KafkaClientError:
                 self.failed += 1
             number += 1
@@ -89,11 +89,10 @@ class Native(Writer):
         number = 0
         while not self.stopping.is_set():
             value = b"native %d" % number
-            sent = producer.send(TOPIC, str(number), value)
-            sent.add_done_callback(lambda done, value=value: self.told(value, done))  # type: ignore[misc]
+            producer.send(TOPIC, str(number), value, partial(self.ended, value))
             number += 1
             await asyncio.sleep(0.02)
-        await asyncio.to_thread(producer.close, 5)
+        await producer.close(5)
 
 
 class Reader(threading.Thread):

@@ -27,7 +27,7 @@ from state_schemas.fetching import Entry, FetchRequest, FetchResult, RawItem
 from state_schemas.quarantine import Quarantined
 from state_schemas.sources import Origin
 from state_schemas.topics import FEEDS_FETCHED, FETCH_REQUESTS, FETCH_REQUESTS_PRIORITY, ITEMS_RAW, QUARANTINE
-from tests.contracts.memory_kafka import MemoryKafka
+from tests.contracts.memory_kafka import MemoryKafka, TellingKafka
 from tests.contracts.memory_objects import MemoryObjects
 
 NOW = 1_796_000_000_000
@@ -101,7 +101,7 @@ class Office:
     def desk(self) -> Desk:
         return Desk(
             self.asked,  # type: ignore[arg-type]
-            Outlet(self.kafka, MemoryObjects()),
+            Outlet(TellingKafka(self.kafka), MemoryObjects()),
             FetchPolicy(),
             Metrics(),
             finish=lambda ticket: self.finished.append(ticket.offset),

@@ -23,7 +23,7 @@ from state_schemas.codec import decode_record, encode_record
 from state_schemas.fetching import FetchRequest
 from state_schemas.sources import Origin
 from state_schemas.topics import FETCH_REQUESTS
-from tests.contracts.memory_kafka import MemoryKafka
+from tests.contracts.memory_kafka import MemoryKafka, TellingKafka
 from tests.contracts.memory_objects import MemoryObjects
 from tests.unit.test_http_client import serving
 
@@ -64,7 +64,7 @@ def test_a_broker_that_is_away_stops_the_fetching_before_the_memory_is_full(size
             fetching = Fetching(policy, http)
             desk = Desk(
                 fetching,
-                Outlet(kafka, MemoryObjects()),
+                Outlet(TellingKafka(kafka), MemoryObjects()),
                 policy,
                 Metrics(),
                 finish=lambda ticket: finished.append(ticket.offset),

@@ -17,7 +17,7 @@ from state_schemas.ids import hash64_hex
 from state_schemas.quarantine import Quarantined
 from state_schemas.sources import Origin
 from state_schemas.topics import FEEDS_FETCHED, ITEMS_RAW, QUARANTINE
-from tests.contracts.memory_kafka import MemoryKafka
+from tests.contracts.memory_kafka import MemoryKafka, TellingKafka
 from tests.contracts.memory_objects import MemoryObjects
 
 
@@ -55,7 +55,7 @@ def test_an_ordinary_body_travels_inside() -> None:
     kafka, objects = MemoryKafka(), MemoryObjects()
 
     async def main() -> None:
-        outlet = Outlet(kafka, objects)
+        outlet = Outlet(TellingKafka(kafka), objects)
         assert await outlet.body(b"", "text/html") is None
         body = await outlet.body(b"<rss/>" * 100, "text/xml")
         await outlet.feed_result(feed(body), b"<rss/>" * 100)
@@ -76,7 +76,7 @@ def test_a_large_body_is_an_object_named_by_its_hash(failures: int) -> None:
     raw = os.urandom(INLINE_BODY_BYTES + 1000)
 
     async def main() -> Body:
-        outlet = Outlet(kafka, objects)
+        outlet = Outlet(TellingKafka(kafka), objects)
         await outlet.body(raw, "text/html")
         body = await outlet.body(raw, "text/html")  # the same again: it is there already
         assert body is not None
@@ -94,7 +94,7 @@ def test_a_record_too_large_for_kafka_gives_up_first_its_body_then_the_entry_s_t
     longer = Entry(identity="e", title="Ferry", content="x" * MAX_RECORD_BYTES)
 
     async def main() -> None:
-        outlet = Outlet(kafka, objects)
+        outlet = Outlet(TellingKafka(kafka), objects)
         body = await outlet.body(raw, "text/html")
         await outlet.raw_item(page(body, long), raw)
         await outlet.raw_item(page(body, longer), raw)
@@ -115,7 +115,7 @@ def test_set_aside_by_the_topic_it_came_from() -> None:
     kafka = MemoryKafka()
 
     async def main() -> None:
-        await Outlet(kafka, MemoryObjects()).set_aside(
+        await Outlet(TellingKafka(kafka), MemoryObjects()).set_aside(
             "fetch.requests", "private_address", 7, record=b"{}", subject="http://10.0.0.8/", detail="d", publisher="p"
         )
 
@@ -139,7 +139,7 @@ def test_what_the_broker_does_not_take_is_sent_again() -> None:
     kafka.away = True
 
     async def main() -> None:
-        sending = asyncio.create_task(Outlet(kafka, MemoryObjects()).feed_result(feed(None)))
+        sending = asyncio.create_task(Outlet(TellingKafka(kafka), MemoryObjects()).feed_result(feed(None)))
         await asyncio.sleep(0.005)
         kafka.away = False
         await sending
@@ -152,4 +152,4 @@ def test_a_producer_that_is_broken_for_good_ends_the_process() -> None:
     kafka = MemoryKafka()
     kafka.away = True
     with pytest.raises(OutletError):
-        asyncio.run(Outlet(kafka, MemoryObjects()).feed_result(feed(None)))
+        asyncio.run(Outlet(TellingKafka(kafka), MemoryObjects()).feed_result(feed(None)))
