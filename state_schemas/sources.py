@@ -61,9 +61,10 @@ class Publisher(Record, frozen=True):
 class PollSignal(Record, frozen=True):
     """A wish to poll a feed sooner, or news of its subscription. Key: feed id.
 
-    ping: its publisher asks, not before `until_ms`. websub: a verified delivery; `links` are the pages it named, never its text. burst: it may
-    have news of an event, until `until_ms`. recheck: ask for the pages `links` again. lease, denied, unsubscribed: what
-    a hub said of the subscription with this callback `token`; a lease lasts until `until_ms`.
+    ping: its publisher asks, not before `until_ms`. websub: a verified delivery; `links` are the pages it named, never
+    its text. burst: it may have news of an event, until `until_ms`. recheck: ask for the pages `links` again. lease,
+    denied, unsubscribed: what a hub said of the subscription with this callback `token`; a lease lasts until
+    `until_ms`.
     """
 
     feed_id: str
