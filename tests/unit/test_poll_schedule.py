@@ -156,8 +156,8 @@ def rated(per_hour: float, tier: str = "tail", since_new_ms: int = DAY_MS) -> Fe
     ("per_hour", "tier", "wait_ms"),
     [
         pytest.param(0.001, "tail", HOUR_MS, id="silent: ceiling"),
-        pytest.param(1.0, "tail", round(math.sqrt(2 * 0.5 * 60) * MINUTE_MS), id="one an hour: 7.7 minutes"),
-        pytest.param(4.0, "authoritative", round(math.sqrt(2 * 0.5 * 15) * MINUTE_MS), id="four an hour: 3.9 minutes"),
+        pytest.param(1.0, "tail", round(math.sqrt(2 / 3 * 60) * MINUTE_MS), id="one an hour: 6.3 minutes"),
+        pytest.param(4.0, "authoritative", round(math.sqrt(2 / 3 * 15) * MINUTE_MS), id="four an hour: 3.2 minutes"),
         pytest.param(600.0, "tail", 5 * MINUTE_MS, id="ten a minute: floor of the tail"),
         pytest.param(600.0, "authoritative", MINUTE_MS, id="floor of the authoritative"),
     ],
@@ -172,7 +172,7 @@ def test_waits_until_the_expected_items_are_worth_a_poll_within_bounds(
 def test_sooner_after_a_new_item_decaying_back() -> None:
     waits = []
     for since_ms in (0, 5 * MINUTE_MS, 30 * MINUTE_MS, DAY_MS):
-        state, _ = poll(rated(0.5, since_new_ms=since_ms), outcome="not_modified")
+        state, _ = poll(rated(0.2, since_new_ms=since_ms), outcome="not_modified")
         waits.append(state.next_poll_ms - NOW)
     assert waits == sorted(waits)
     assert waits[0] == pytest.approx(waits[-1] / 2, rel=0.01)
@@ -195,7 +195,7 @@ def test_a_verified_lease_leaves_a_backstop_poll() -> None:
         pytest.param("tail", 60.0, 7 * MINUTE_MS, 7 * MINUTE_MS, id="lengthens"),
         pytest.param("tail", 60.0, DAY_MS, 10 * MINUTE_MS, id="two floors at most"),
         pytest.param("authoritative", 60.0, DAY_MS, 2 * MINUTE_MS, id="two of its floors"),
-        pytest.param("tail", 0.3, MINUTE_MS, round(math.sqrt(200) * MINUTE_MS), id="never shortens"),
+        pytest.param("tail", 0.3, MINUTE_MS, round(math.sqrt(2 / 3 * 200) * MINUTE_MS), id="never shortens"),
     ],
 )
 def test_a_publishers_hint_lengthens_the_interval_within_a_cap(
@@ -225,7 +225,7 @@ def test_jitter_is_the_feeds_own_and_moves_no_bound() -> None:
         assert first == again
         waits.add(first.next_poll_ms - NOW)
     assert len(waits) > 40
-    usual = math.sqrt(200) * MINUTE_MS
+    usual = math.sqrt(2 / 3 * 200) * MINUTE_MS
     assert all(abs(wait - usual) <= 0.11 * usual for wait in waits)
 
 

@@ -17,9 +17,9 @@ class PollPolicy:
     floor_authoritative_ms: int = MINUTE_MS
     floor_tail_ms: int = 5 * MINUTE_MS
     ceiling_ms: int = HOUR_MS
-    # Waiting, summed over items, that a poll must end to be made. At 30 s a feed of 30 items an hour is polled every
-    # 1.4 min, one of two every 5.5 min, one of a tenth every 24.5 min (docs/decisions.md, "poll interval").
-    poll_worth_ms: int = 30_000
+    # Waiting, summed over items, that a poll must end to be made. At 20 s a feed of 30 items an hour is polled every
+    # 1.2 min, one of two every 4.5 min, one of a tenth every 20 min (docs/decisions.md, "The interval").
+    poll_worth_ms: int = 20_000
     soon_share: float = 0.5  # of the interval, at the instant of a new item: news comes in runs
     soon_ms: int = 15 * MINUTE_MS  # in which that has decayed to 1/e
     jitter: float = 0.1  # share of an interval or back-off, from a hash of the feed id and the number of the poll
@@ -43,8 +43,9 @@ class PollPolicy:
     rate_half_life_h: float = 168.0  # of the overall rate: a week, so that no weekday weighs much more than another
     prior_h: float = 6.0  # hours of observation that the prior weighs as much as
     rhythm_half_life_weeks: float = 3.0  # of the counts by hour of the week: a new rhythm is learnt in a month
-    rhythm_day_h: float = 3.0  # hours of observation that the overall rate weighs in the rate of an hour of the day
-    rhythm_week_h: float = 2.0  # and that one in the rate of an hour of the week
+    rhythm_day_items: float = 2.0  # observed items that the overall rate weighs in the rate of an hour of the day
+    rhythm_week_items: float = 8.0  # and that one in the rate of an hour of the week
+    rhythm_beside: float = 0.5  # weight of the hours before and after: a rush is not always on time
     # Items an hour. By their own dates 26 captured feeds of large publishers bring 0.3 in the median, 2.9 at most:
     # one of which nothing is known is asked rather too often than too late.
     prior_authoritative: float = 1.0

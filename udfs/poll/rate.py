@@ -81,8 +81,9 @@ def rhythm(state: FeedState, policy: PollPolicy) -> Rhythm:
         state.since_ms or state.rated_ms,
         state.rated_ms,
         overall,
-        day_h=policy.rhythm_day_h,
-        week_h=policy.rhythm_week_h,
+        day_items=policy.rhythm_day_items,
+        week_items=policy.rhythm_week_items,
+        beside=policy.rhythm_beside,
         kept=kept_a_week(policy.rhythm_half_life_weeks),
     )
 

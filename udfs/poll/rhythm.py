@@ -75,19 +75,21 @@ def _overlap(cell: int, start: float, length: float, period: int) -> float:
 class Rhythm:
     """The expected rate at each hour, from cells and an overall rate.
 
-    Both steps are the mean of a gamma posterior, (count + strength * prior rate) / (hours + strength): an hour of the
-    day is shrunk to the overall rate, an hour of the week to its hour of the day.
+    An hour counts with its neighbours, at a weight below 1. Both steps are the mean of a gamma posterior, (count +
+    prior items) / (hours + prior items / prior rate): an hour of the day is shrunk to the overall rate, an hour of the
+    week to its hour of the day.
     """
 
     __slots__ = (
+        "_beside",
         "_cells",
-        "_day_h",
+        "_day_items",
         "_kept_weeks",
         "_now",
         "_overall",
         "_rest",
         "_start",
-        "_week_h",
+        "_week_items",
         "_weeks",
     )
 
@@ -98,13 +100,15 @@ class Rhythm:
         until_ms: int,
         overall: float,
         *,
-        day_h: float,
-        week_h: float,
+        day_items: float,
+        week_items: float,
+        beside: float,
         kept: float,
     ) -> None:
-        """overall: items an hour, > 0. day_h, week_h: hours that the coarser rate weighs as much as."""
+        """overall: items an hour, > 0. day_items, week_items: observed items that the coarser rate weighs as much as,
+        > 0. beside: the weight of a neighbouring hour, in [0, 1]."""
         self._cells = _CELLS.unpack(hourly) if hourly else None
-        self._overall, self._day_h, self._week_h = overall, day_h, week_h
+        self._overall, self._day_items, self._week_items, self._beside = overall, day_items, week_items, beside
         # Every cell was met in each whole week, those of the rest before them once more. Only for the hour that runs
         # does it matter that it is not over: its count was decayed when it began.
         self._start = since_ms / HOUR_MS
@@ -121,10 +125,12 @@ class Rhythm:
     def rate(self, hour: int) -> float:
         """Items an hour expected in an hour counted since 1970, > 0."""
         cell = hour_of_week(hour)
-        if self._cells is None:
-            in_cell = in_day = 0.0
-        else:
-            in_cell, in_day = float(self._cells[cell]), float(sum(self._cells[cell % 24 :: 24]))
+        in_cell, in_day = self._counted(cell)
+        if self._beside:
+            for neighbour in ((cell - 1) % HOURS_OF_WEEK, (cell + 1) % HOURS_OF_WEEK):
+                more_cell, more_day = self._counted(neighbour)
+                in_cell += self._beside * more_cell
+                in_day += self._beside * more_day
         days, rest = divmod(self._rest, 24)
         day_h = self._watched(cell, rest, 24, 7) + self._kept_weeks * days
         cell_h = self._watched(cell, self._rest, HOURS_OF_WEEK, 1)
@@ -132,8 +138,15 @@ class Rhythm:
         if cell % 24 == running % 24:
             day_h += correction
             cell_h += correction if cell == running else 0.0
-        of_day = (in_day + self._day_h * self._overall) / (day_h + self._day_h)
-        return (in_cell + self._week_h * of_day) / (cell_h + self._week_h)
+        wide = 1 + 2 * self._beside  # the neighbours were watched as long, but for an hour at either end
+        of_day = (in_day + self._day_items) / (wide * day_h + self._day_items / self._overall)
+        return (in_cell + self._week_items) / (wide * cell_h + self._week_items / of_day)
+
+    def _counted(self, cell: int) -> tuple[float, float]:
+        """Items in a cell, and in all of its hour of the day."""
+        if self._cells is None:
+            return 0.0, 0.0
+        return float(self._cells[cell]), float(sum(self._cells[cell % 24 :: 24]))
 
     def _ahead(self, now_ms: int) -> Iterator[tuple[float, float]]:
         """(hours, rate) of the rest of this hour, then of each to come."""
