@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+import uvloop
 from aiohttp import web
 
 from state_schemas.ids import feed_id
@@ -182,7 +183,8 @@ async def _floor(port: int) -> None:
 def main(arguments: list[str]) -> None:
     """See the module's docstring."""
     if arguments[0] == "floor":
-        asyncio.run(_floor(int(arguments[1])))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # the receiver's own loop
+            runner.run(_floor(int(arguments[1])))
         return
     _, url, rate, seconds, core = arguments
     if core:

@@ -98,8 +98,7 @@ class Receiver:
                 outcome, status = "unknown", 404
         except _RefusedError as refused:
             outcome, status, retry_s = refused.outcome, refused.status, refused.retry_s
-        except NotWrittenError as error:
-            log.warning("not_written", kind=kind, detail=str(error))
+        except NotWrittenError:
             outcome, status, retry_s = "not_written", 503, 5
         except Exception:
             # Our own bug: the sender may come again, and the feed is polled anyway.

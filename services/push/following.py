@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import structlog
 
-from connectors.kafka import KafkaClientError, Message
+from connectors.kafka import KafkaClientError, Message, Partition
 from connectors.kafka_follow import follow
 from connectors.settings import Endpoints
 from services.push.register import KINDS, Register
@@ -44,6 +44,7 @@ class Following(threading.Thread):
         self._undecodable = undecodable
         self._stopping = False
         self._told = False
+        self._taken: dict[Partition, int] = {}  # the last offset of each that the register has
         self.read_at = time.monotonic()
 
     def stop(self) -> None:
@@ -51,7 +52,7 @@ class Following(threading.Thread):
         self._stopping = True
 
     def run(self) -> None:
-        """Follow until told to stop; begins anew, over what is known, after whatever goes wrong."""
+        """Follow until told to stop; begins anew after whatever goes wrong."""
         while not self._stopping:
             try:
                 for messages, complete in follow(
@@ -68,7 +69,13 @@ class Following(threading.Thread):
 
     def _hand_over(self, messages: list[Message], complete: bool) -> None:
         """Have one batch taken in before the next is read: what waits in the loop stays bounded."""
-        records = [record for message in messages if (record := self._decoded(message)) is not None]
+        records = []
+        for message in messages:
+            # Begun anew, what is known comes again: an older record must not take the place of a newer one meanwhile.
+            if message.offset > self._taken.get((message.topic, message.partition), -1):
+                self._taken[message.topic, message.partition] = message.offset
+                if (record := self._decoded(message)) is not None:
+                    records.append(record)
         if not records and (self._told or not complete):
             return
         done = threading.Event()

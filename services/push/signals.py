@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
+import structlog
+
 from connectors.kafka import KafkaClientError, Message
 from connectors.kafka_native import Told
 from services.push.policy import PushPolicy
@@ -20,6 +22,8 @@ from state_schemas.topics import POLL_SIGNALS, Topic
 Written = asyncio.Future[None]
 # An idempotent producer that met a fatal error refuses all that comes after; with a broker back, a new one does not.
 _BROKEN_AFTER = 20
+
+log = structlog.get_logger()
 
 
 class Sender(Protocol):
@@ -97,10 +101,12 @@ class Signals:
             late.cancel()
             self.waiting -= 1
             if error is not None:
-                self._failed()
+                self._failed(error)
                 fail(str(error))
                 return
-            self.failures = 0
+            if self.failures:
+                log.info("written_again", failures=self.failures)
+                self.failures = 0
             if not handed.done():
                 handed.set_result(None)
 
@@ -111,7 +117,9 @@ class Signals:
             told(None, error)
         return handed
 
-    def _failed(self) -> None:
+    def _failed(self, error: KafkaClientError) -> None:
         self.failures += 1
+        if self.failures == 1:  # a line for an outage, not one for each signal of it
+            log.warning("not_written", detail=str(error))
         if self.failures >= _BROKEN_AFTER:
             self.broken.set()
