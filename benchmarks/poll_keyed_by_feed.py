@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from pyflink.common import Types
 from pyflink.datastream import DataStream
 from pyflink.datastream.functions import KeyedProcessFunction, ProcessFunction, RuntimeContext
@@ -35,12 +34,6 @@ CHECKPOINT_MS = 30_000
 JOB = "poll-keyed"
 
 
-class Keyed(msgspec.Struct):
-    """All that routing reads of a record."""
-
-    feed_id: str
-
-
 class RouteByFeed(ProcessFunction):
     """Bytes of one topic to (feed id, kind byte + bytes)."""
 
@@ -48,7 +41,9 @@ class RouteByFeed(ProcessFunction):
         self._tag = tag
 
     def process_element(self, value: bytes, ctx: ProcessFunction.Context) -> Iterator[Any]:
-        yield decode_record(Keyed, value).feed_id, self._tag + value
+        record: Source | FetchResult
+        record = decode_record(Source, value) if self._tag == b"s" else decode_record(FetchResult, value)
+        yield record.feed_id, self._tag + value
 
 
 class PollByFeed(KeyedProcessFunction):

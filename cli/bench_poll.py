@@ -237,7 +237,7 @@ class Run:
         self.answerer.ask(f"mark {now_ms()}")
         self._submit("default")
         hour = Hour()
-        hour.sample(0, 0)
+        hour.sample(time.monotonic(), 0, 0)
         self._back(now_ms(), "resume")
         ends = time.monotonic() + 60 * minutes
         cleared = False
@@ -245,9 +245,10 @@ class Run:
             time.sleep(min(METRICS_S, max(0.1, ends - time.monotonic())))
             if not cleared:
                 read, counts = self.answers_now(), self.answerer.ask("counts")
-                hour.sample(read, counts["answered"])
+                hour.sample(time.monotonic(), read, counts["answered"])
                 # Those that fail wait for their back-off, and are not due.
                 cleared = counts["feeds"] >= 0.99 * self.feeds
+        hour.end()
         self.found |= hour.values(self.answerer.ask("releases"), self._flink.checkpoints(self._job_id), self.feeds)
         self.found["worker_memory"] = self._worker_gb()
 

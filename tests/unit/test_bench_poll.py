@@ -131,7 +131,9 @@ def test_the_hour_after_an_outage_says_who_went_first_and_how_much_a_second() ->
         "by_second": {str(second + at): count for at, count in enumerate((900, 400, 300, 500, 90, 20))},
     }
     hour = Hour()
-    hour.rates, hour.unread = [900.0, 350.0, 410.0], 7
+    for at_s, read in enumerate((0, 900, 1_250, 1_660, 1_663)):
+        hour.sample(at_s, read, read + 7)
+    hour.end()
     found = hour.values(releases, checkpoints(3, 2000.0, 3000), 500)
     assert found["outage_releases_per_second"] == 400  # the seconds at both ends are not whole
     assert found["outage_releases_per_second_max_10s"] <= 500
