@@ -70,12 +70,15 @@ class Publishers:
 
     def __init__(self) -> None:
         self.bad: dict[str, str] = {}
+        self.hosts: dict[str, Host] = {}
         self.mark()
 
     def mark(self) -> None:
         """Count anew; requests that are open stay open."""
-        held = {name: host.open for name, host in getattr(self, "hosts", {}).items() if host.open}
-        self.hosts: dict[str, Host] = {name: Host(open=count, most=count) for name, count in held.items()}
+        # Those with open requests are the same, for these will end there.
+        self.hosts = {name: host for name, host in self.hosts.items() if host.open}
+        for host in self.hosts.values():
+            host.most, host.last, host.least_gap, host.asked = host.open, 0.0, 1e9, 0
         self.robots = 0
         self.connections = 0
 

@@ -77,6 +77,17 @@ def test_hosts_count_who_asks_too_much() -> None:
     assert publishers.counts()["asked"] == 0
 
 
+def test_a_request_that_is_open_when_the_count_begins_anew_still_ends() -> None:
+    publishers = Publishers()
+    host = publishers.begin("late.example")
+    publishers.mark()
+    assert publishers.counts()["most_at_once"] == 1
+    host.open -= 1
+    publishers.begin("late.example")
+    assert publishers.counts()["most_at_once"] == 1
+    assert publishers.counts()["asked"] == 1
+
+
 def test_the_feed_is_one() -> None:
     assert len(parse_feed(feed(), "https://wire.example/feed.xml").entries) == 40
     assert len(gzip.compress(feed())) < len(feed()) / 3
