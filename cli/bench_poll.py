@@ -249,6 +249,9 @@ class Run:
                 # Those that fail wait for their back-off, and are not due.
                 cleared = counts["feeds"] >= 0.99 * self.feeds
         hour.end()
+        for entry in self._flink.checkpoints(self._job_id)["history"]:
+            if entry["status"] == "FAILED":
+                self._say(f"checkpoint {entry['id']} failed: {entry.get('failure_message')}")
         self.found |= hour.values(self.answerer.ask("releases"), self._flink.checkpoints(self._job_id), self.feeds)
         self.found["worker_memory"] = self._worker_gb()
 
