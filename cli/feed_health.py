@@ -115,6 +115,7 @@ DOCUMENT_FAULTS = frozenset(
         "feed_empty",
         "feed_too_large",
         "xml_entities",
+        "xml_names",
         "html_not_feed",
         "not_a_feed",
         "feed_unparsable",

@@ -614,3 +614,27 @@ def test_a_title_escaped_for_html_and_xml_comes_back(text: str) -> None:
     escaped = html.escape(html.escape(text))
     title = one(rss(f"<item><guid>1</guid><title>{escaped}</title></item>")).title
     assert title == re.sub(" +", " ", text).strip()
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        pytest.param("<n{0}>x</n{0}>", id="elements"),
+        pytest.param("<title a{0}='x'>t</title>", id="attributes"),
+        pytest.param("<n{0} b{0}='<", id="and broken"),
+    ],
+)
+def test_a_document_of_names_without_end_is_refused_before_a_parser_keeps_them(item: str) -> None:
+    names = "".join(item.format(number) for number in range(3_000))
+    document = f"<rss><channel><item><title>t</title>{names}</item></channel></rss>".encode()
+    with pytest.raises(FeedError) as refused:
+        parse_feed(document, "https://n.example/feed")
+    assert refused.value.reason == "xml_names"
+
+
+def test_a_long_document_has_few_names() -> None:
+    item = (
+        "<item><guid>g{0}</guid><title x='{0}'>t &lt;b{0}&gt; a{0}=1</title><link>https://n.example/{0}</link></item>"
+    )
+    document = f"<rss><channel>{''.join(item.format(number) for number in range(900))}</channel></rss>".encode()
+    assert len(parse_feed(document, "https://n.example/feed").entries) == 900

@@ -15,7 +15,7 @@ Kind = Literal["feed", "front"]
 class FeedError(ValueError):
     """Bytes that are no feed, or one that is refused: the publisher's fault. `reason` is a quarantine code.
 
-    feed_empty, feed_too_large, xml_entities, html_not_feed, not_a_feed, feed_unparsable, json_invalid,
+    feed_empty, feed_too_large, xml_entities, xml_names, html_not_feed, not_a_feed, feed_unparsable, json_invalid,
     front_without_articles.
     """
 

@@ -7,6 +7,7 @@ the document chose: `title` (RSS of any version, or no namespace), `atom:link`, 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -62,6 +63,13 @@ XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
+# libxml2 keeps every name it ever met for the life of the process, a few dozen bytes each. The captured feed with the
+# most names 42 elements, those in its texts included.
+_NAMES = 1_000
+_ELEMENT_NAME = re.compile(r"<[^\s/>!?][^\s/>]*")
+_ATTRIBUTE_NAME = re.compile(r"\s[^\s=\"'<>/]+=")
+
+
 class Tree(NamedTuple):
     """A document's tree. malformed: it was mended; recovered: after that the parser still had to leave something out;
     whole: the root's end was there."""
@@ -73,10 +81,11 @@ class Tree(NamedTuple):
 
 
 def parse_tree(text: str) -> Tree:
-    """The tree of a document without document type. Raises FeedError `feed_unparsable`.
+    """The tree of a document without document type. Raises FeedError `feed_unparsable`, `xml_names`.
 
     Three tries, each for what the one before refused: as it stands; mended; with the parser's own recovery.
     """
+    _refuse_names(text)
     try:
         return Tree(_parse(text, recover=False))
     except etree.XMLSyntaxError:
@@ -94,6 +103,15 @@ def parse_tree(text: str) -> Tree:
     name = etree.QName(root).localname
     qualified = f"{root.prefix}:{name}" if root.prefix else name
     return Tree(root, malformed=True, recovered=True, whole=f"</{qualified}" in text[-4096:])
+
+
+def _refuse_names(text: str) -> None:
+    """Raise FeedError `xml_names` for a document of more names than any format has, before a parser keeps them."""
+    for names, possible in ((_ELEMENT_NAME, "<"), (_ATTRIBUTE_NAME, "=")):
+        if text.count(possible) > _NAMES:
+            found = len(set(names.findall(text)))
+            if found > _NAMES:
+                raise FeedError("xml_names", f"{found} names of elements or attributes")
 
 
 def _parse(text: str, *, recover: bool) -> Element:
