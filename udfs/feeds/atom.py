@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 from itertools import islice
 
+import msgspec
+
 from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
 from udfs.feeds.deletions import deletions
-from udfs.feeds.document import ParsedFeed, ReaderPolicy
+from udfs.feeds.document import Known, ParsedFeed, ReaderPolicy, is_known
 from udfs.feeds.markup import Element, base_of, children, count, elements, language_of, markup_of, name_of, text_of
 from udfs.feeds.pictures import picture
 from udfs.feeds.texts import absolute, as_html, clip, collapse, plain
@@ -16,7 +18,7 @@ from udfs.feeds.texts import absolute, as_html, clip, collapse, plain
 Children = dict[str, list[Element]]
 
 
-def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
+def read(root: Element, url: str, policy: ReaderPolicy, whole: bool, known: Known | None) -> ParsedFeed:
     """The entries of an Atom document; without its last, where the document was cut short."""
     # The feed without a namespace is read as if it had its own.
     entry_name = "atom:entry" if name_of(root) == "atom:feed" else "entry"
@@ -31,7 +33,7 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
     ]
     return ParsedFeed(
         format="atom",
-        entries=tuple(_entry(item, url, policy) for item in items[: policy.max_entries]),
+        entries=tuple(_entry(item, url, policy, known) for item in items[: policy.max_entries]),
         title=clip(_plain(about, "title"), policy.max_title),
         language=clip(language_of(root) or collapse(_text(about, "dc:language", "language")), 40),
         dropped=max(0, total - policy.max_entries),
@@ -45,8 +47,18 @@ def _children(element: Element) -> Children:
     return {name.removeprefix("atom:"): found for name, found in children(element).items()}
 
 
-def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
+def _entry(item: Element, url: str, policy: ReaderPolicy, known: Known | None) -> Entry:
     about = _children(item)
+    brief = Entry(
+        identity="",
+        guid=clip(collapse(_text(about, "id")), policy.max_guid),
+        link=_link(about, url),
+        title=clip(_plain(about, "title"), policy.max_title),
+        published_ms=parse_instant(_text(about, "published", "issued", "created", "dc:date", "dcterms:issued")),
+        updated_ms=parse_instant(_text(about, "updated", "modified", "dcterms:modified")),
+    )
+    if is_known(brief, known):
+        return brief
     source = about.get("source", [None])[0]
     origin = {} if source is None else _children(source)
     authors = dict.fromkeys(
@@ -58,16 +70,11 @@ def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
         for category in [*about.get("category", ()), *about.get("dc:subject", ())]
     )
     categories.pop("", None)
-    return Entry(
-        identity="",
-        guid=clip(collapse(_text(about, "id")), policy.max_guid),
-        link=_link(about, url),
-        title=clip(_plain(about, "title"), policy.max_title),
+    return msgspec.structs.replace(
+        brief,
         summary=clip(_html(about, "summary"), policy.max_summary),
         content=clip(_html(about, "content"), policy.max_content),
         authors=tuple(authors)[: policy.max_names],
-        published_ms=parse_instant(_text(about, "published", "issued", "created", "dc:date", "dcterms:issued")),
-        updated_ms=parse_instant(_text(about, "updated", "modified", "dcterms:modified")),
         categories=tuple(categories)[: policy.max_names],
         image=picture(item, children(item), base_of(item, url)),
         language=clip(language_of(item), 40),

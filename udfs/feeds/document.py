@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -10,6 +11,8 @@ from state_schemas.fetching import Entry
 Format = Literal["rss", "atom", "rdf", "json", "news_sitemap", "sitemap", "sitemap_index", "front"]
 # What the address was registered as: a feed of any format, or an HTML page whose links are the entries.
 Kind = Literal["feed", "front"]
+# (guid, title, published_ms, updated_ms) of an entry -> whether it is as it was, so that the rest need not be read.
+Known = Callable[[str, str, "int | None", "int | None"], bool]
 
 
 class FeedError(ValueError):
@@ -94,3 +97,10 @@ class ParsedFeed:
     topic: str = ""
     children: tuple[Child, ...] = ()
     deleted: tuple[Deletion, ...] = ()
+
+
+def is_known(entry: Entry, known: Known | None) -> bool:
+    """Whether nothing more of an entry need be read than what tells it from others."""
+    if known is None or not entry.guid or not entry.title:
+        return False
+    return known(entry.guid, entry.title, entry.published_ms, entry.updated_ms)

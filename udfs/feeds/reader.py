@@ -16,7 +16,7 @@ from lxml import etree
 from udfs.feeds import atom, front, identity, json_feed, rss, second_reader, sitemap
 from udfs.feeds.decoding import decode, prolog_end, strip_doctype
 from udfs.feeds.deletions import reconciled
-from udfs.feeds.document import FeedError, Kind, ParsedFeed, ReaderPolicy
+from udfs.feeds.document import FeedError, Kind, Known, ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, Tree, name_of, parse_tree
 from udfs.feeds.unpacking import unpacked
 
@@ -45,12 +45,14 @@ def parse_feed(
     *,
     kind: Kind = "feed",
     by_guid: bool = True,
+    known: Known | None = None,
     policy: ReaderPolicy | None = None,
 ) -> ParsedFeed:
     """Read a feed of any format from its bytes as they came from `url`, without the transport's compression.
 
     kind: "front" for an HTML page whose links are the entries; a feed at such an address is read as a feed.
     by_guid: False for a feed whose guids are known to tell nothing; entries are then identified by link.
+    known: of an entry for which it says yes only guid, link, title and times are read, where the format lets one.
     Raises FeedError with a reason code; nothing else, whatever the bytes.
     """
     policy = policy or ReaderPolicy()
@@ -67,7 +69,7 @@ def parse_feed(
     elif _HTML.match(text, prolog_end(text)):
         raise FeedError("html_not_feed", "the root element is HTML's")
     else:
-        parsed = _read_xml(text, url, policy)
+        parsed = _read_xml(text, url, policy, known)
     if not complete:
         parsed = replace(parsed, whole=False)
     parsed = reconciled(parsed)
@@ -77,7 +79,7 @@ def parse_feed(
     return replace(parsed, entries=entries, repeated=repeated, guids_repeat=repeat)
 
 
-def _read_xml(text: str, url: str, policy: ReaderPolicy) -> ParsedFeed:
+def _read_xml(text: str, url: str, policy: ReaderPolicy, known: Known | None) -> ParsedFeed:
     """By the tree; where there is none, or only a recovered one, by feedparser too, and what found more counts."""
     start = _ROOT.search(text, 0, 8192)
     if start is None:
@@ -89,7 +91,7 @@ def _read_xml(text: str, url: str, policy: ReaderPolicy) -> ParsedFeed:
     text = strip_doctype(text)
     try:
         tree = parse_tree(text)
-        ours = replace(_read_tree(tree, url, policy), malformed=tree.malformed or bool(stray), whole=tree.whole)
+        ours = replace(_read_tree(tree, url, policy, known), malformed=tree.malformed or bool(stray), whole=tree.whole)
     except FeedError as error:
         if error.reason == "html_not_feed":
             raise
@@ -124,7 +126,7 @@ def _complete(parsed: ParsedFeed) -> int:
     return parsed.dropped + sum(1 for entry in parsed.entries if entry.title and (entry.link or entry.guid))
 
 
-def _read_tree(tree: Tree, url: str, policy: ReaderPolicy) -> ParsedFeed:
+def _read_tree(tree: Tree, url: str, policy: ReaderPolicy, known: Known | None) -> ParsedFeed:
     root = tree.root
     name = name_of(root)
     if name.startswith("other:"):
@@ -135,7 +137,7 @@ def _read_tree(tree: Tree, url: str, policy: ReaderPolicy) -> ParsedFeed:
     read = _READERS.get(name)
     if read is None:
         raise FeedError("not_a_feed", f"the root element is {name[:100]!r}")
-    return read(root, url, policy, tree.whole)
+    return read(root, url, policy, tree.whole, known)
 
 
 # Elements of a feed in a strange namespace that are read.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+import msgspec
+
 from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
 from udfs.feeds.deletions import deletions
-from udfs.feeds.document import ParsedFeed, ReaderPolicy
+from udfs.feeds.document import Known, ParsedFeed, ReaderPolicy, is_known
 from udfs.feeds.markup import Element, base_of, children, count, elements, language_of, markup_of, name_of, text_of
 from udfs.feeds.pictures import picture
 from udfs.feeds.texts import absolute, clip, collapse, plain
@@ -23,7 +25,7 @@ _PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8
 _TTL_CEILING_MS = 7 * 24 * _HOUR_MS
 
 
-def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
+def read(root: Element, url: str, policy: ReaderPolicy, whole: bool, known: Known | None) -> ParsedFeed:
     """The entries of an RSS document; without its last, where the document was cut short."""
     channel = next(elements(root, "channel"), root)
     about = children(channel)
@@ -34,7 +36,7 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
     links = [(link.get("rel", ""), link.get("href", "")) for link in about.get("atom:link", ())]
     return ParsedFeed(
         format="rdf" if name_of(root).startswith("rdf") else "rss",
-        entries=tuple(_entry(item, url, policy) for item in items[: policy.max_entries]),
+        entries=tuple(_entry(item, url, policy, known) for item in items[: policy.max_entries]),
         title=clip(plain(_first(about, "title")), policy.max_title),
         language=clip(
             collapse(_first(about, "language", "dc:language")) or language_of(channel) or language_of(root), 40
@@ -47,27 +49,32 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
     )
 
 
-def _entry(item: Element, url: str, policy: ReaderPolicy) -> Entry:
+def _entry(item: Element, url: str, policy: ReaderPolicy, known: Known | None) -> Entry:
     about = children(item)
     base = base_of(item, url)
     guid = collapse(_first(about, "guid", "atom:id", "id", "dc:identifier")) or _rdf_about(item)
-    source = about.get("source", [None])[0]
     published = _first(about, "pubdate", "dc:date", "dcterms:issued", "dcterms:created", "atom:published", "date")
     updated = _first(about, "atom:updated", "updated", "dcterms:modified", "lastbuilddate", "modified")
-    description, content = (
-        _markup(about, "description", "itunes:summary", "summary", "dc:description"),
-        _markup(about, "content:encoded", "fullitem", "xhtml:body", "body"),
-    )
-    return Entry(
+    brief = Entry(
         identity="",
         guid=clip(guid, policy.max_guid),
         link=_link(item, about, base, guid),
         title=clip(plain(_first(about, "title", "media:title", "dc:title")), policy.max_title),
+        published_ms=parse_instant(published),
+        updated_ms=parse_instant(updated),
+    )
+    if is_known(brief, known):
+        return brief
+    source = about.get("source", [None])[0]
+    description, content = (
+        _markup(about, "description", "itunes:summary", "summary", "dc:description"),
+        _markup(about, "content:encoded", "fullitem", "xhtml:body", "body"),
+    )
+    return msgspec.structs.replace(
+        brief,
         summary=clip(description, policy.max_summary),
         content=clip(content, policy.max_content),
         authors=_names(about, "dc:creator", "author", "dc:author", "itunes:author", limit=policy.max_names),
-        published_ms=parse_instant(published),
-        updated_ms=parse_instant(updated),
         categories=_names(about, "category", "dc:subject", limit=policy.max_names),
         image=picture(item, about, base),
         language=clip(collapse(_first(about, "dc:language")) or language_of(item), 40),

@@ -6,7 +6,7 @@ from itertools import islice
 
 from state_schemas.fetching import Entry
 from udfs.feeds.dates import parse_instant
-from udfs.feeds.document import Child, ParsedFeed, ReaderPolicy
+from udfs.feeds.document import Child, Known, ParsedFeed, ReaderPolicy
 from udfs.feeds.markup import Element, children, elements, text_of
 from udfs.feeds.texts import absolute, clip, plain
 
@@ -16,7 +16,7 @@ MAX_CHILDREN = 100
 _LISTED = 10_000
 
 
-def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
+def read(root: Element, url: str, policy: ReaderPolicy, whole: bool, known: Known | None) -> ParsedFeed:
     """The articles of a `urlset`. One without any is healthy: publishers take the news tags off after two days."""
     entries: list[Entry] = []
     beyond = 0
@@ -33,7 +33,7 @@ def read(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFe
     return ParsedFeed(format="news_sitemap" if entries else "sitemap", entries=tuple(entries), dropped=beyond)
 
 
-def read_index(root: Element, url: str, policy: ReaderPolicy, whole: bool) -> ParsedFeed:
+def read_index(root: Element, url: str, policy: ReaderPolicy, whole: bool, known: Known | None) -> ParsedFeed:
     """An index's sitemaps, the last changed first, MAX_CHILDREN at most; an index has no articles of its own.
 
     Those without a date follow in document order: next to archives of many years, the list of the day has one.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from state_schemas.fetching import Entry
 from state_schemas.ids import hash64
 from state_schemas.polling import SeenItem, pack_seen, unpack_seen
+from udfs.feeds.document import Known
 from udfs.feeds.identity import page_address
 from udfs.poll.policy import PollPolicy
 
@@ -115,6 +116,16 @@ def difference(
     )
 
 
+def as_before(seen: bytes) -> Known:
+    """Tells of an entry by its guid, title and times whether it is as it was remembered: the reader may be brief."""
+    looks = {item.identity: (item.title, item.stamp) for item in unpack_seen(seen) if item.title}
+
+    def known(guid: str, title: str, published_ms: int | None, updated_ms: int | None) -> bool:
+        return looks.get(hash64(guid)) == (_title_hash(title), _stamp_hash(published_ms, updated_ms))
+
+    return known
+
+
 def announcement(link: str) -> SeenItem:
     """What is remembered of a page that a push named, until its feed lists it."""
     page = page_address(link)
@@ -138,10 +149,19 @@ def _met_again(
 
 def _seen(entry: Entry, *, alone: bool) -> SeenItem:
     """What to remember of an entry. alone: no other entry of the document has its link, so that it identifies."""
-    latest = max((at for at in (entry.published_ms, entry.updated_ms) if at is not None), default=None)
     return SeenItem(
         identity=int(entry.identity, 16),
         link=(hash64(page_address(entry.link)) & 0xFFFFFFFF) if alone else 0,
-        title=(hash64(entry.title) & 0xFFFF) if entry.title else 0,
-        stamp=0 if latest is None else hash64(str(latest)) & 0xFFFF,
+        title=_title_hash(entry.title),
+        stamp=_stamp_hash(entry.published_ms, entry.updated_ms),
     )
+
+
+def _title_hash(title: str) -> int:
+    return (hash64(title) & 0xFFFF) if title else 0
+
+
+def _stamp_hash(published_ms: int | None, updated_ms: int | None) -> int:
+    """Of the latest instant that an item gives itself."""
+    latest = max((at for at in (published_ms, updated_ms) if at is not None), default=None)
+    return 0 if latest is None else hash64(str(latest)) & 0xFFFF

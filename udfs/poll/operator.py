@@ -34,6 +34,7 @@ from udfs.feeds.document import FeedError, ParsedFeed, ReaderPolicy
 from udfs.feeds.reader import parse_feed
 from udfs.poll import schedule
 from udfs.poll.actions import Action, Ask, Found, Hold, Serve, SetAside, Subscribe
+from udfs.poll.items import as_before
 from udfs.poll.metrics import PollMetrics
 from udfs.poll.pages import release_page
 from udfs.poll.policy import PollPolicy
@@ -315,6 +316,7 @@ def read_document(body: bytes, result: FetchResult, state: FeedState, policy: Re
             content_type,
             kind="front" if state.source.kind == "front" else "feed",
             by_guid=not state.guids_useless,
+            known=as_before(state.seen) if state.seen else None,
             policy=policy,
         )
     except FeedError:
