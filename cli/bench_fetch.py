@@ -292,6 +292,7 @@ class Run:
         self.found[f"hosts_over_limit_{name}"] = counted["over_limit"]
         self.found[f"most_at_once_{name}"] = counted["most_at_once"]
         self.found[f"least_gap_s_{name}"] = counted["least_gap_s"]
+        self.found[f"counted_late_s_{name}"] = counted["counted_late_s"]
 
     def _cpu_s(self) -> float:
         times = self._process.cpu_times()
@@ -333,8 +334,8 @@ def figures(found: dict[str, float]) -> list[Figure]:
     return shown + [Figure(name, value, _unit(name)) for name, value in found.items() if name not in told]
 
 
+UNITS = {"_ms_": "ms", "gap_s": "s", "late_s": "s", "cores": "cores", "per_": "1/s", "hosts_over": "hosts"}
+
+
 def _unit(name: str) -> str:
-    for part, unit in (("_ms_", "ms"), ("gap_s", "s"), ("cores", "cores"), ("per_", "1/s"), ("hosts_over", "hosts")):
-        if part in name:
-            return unit
-    return ""
+    return next((unit for part, unit in UNITS.items() if part in name), "")

@@ -13,7 +13,7 @@ import json
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +23,13 @@ ITEMS = 40
 SLOW_S = 30.0
 # What each bad host does, in turn. Of their robots.txt all are healthy: they were so when it was last read.
 BAD = ("slow", "drips", "slow", "resets", "endless", "slow", "garbage", "torn", "slow", "empty")
-# What a host may be asked: so many requests open at once, and so long between two starts: a second, less what this
-# process, on a core that it shares, may itself be late in seeing the first.
+# What a host may be asked: so many requests open at once, and so long between two starts.
 AT_ONCE = 2
-GAP_S = 0.9
+GAP_S = 1.0
+# This process shares its core and may be late in seeing a request, so that the next one seems to come too soon. How
+# late it is, it looks at so often, and remembers for as long as it matters.
+LOOK_S = 0.01
+LATE_KEPT_S = 2 * GAP_S
 
 
 def feed() -> bytes:
@@ -62,6 +65,7 @@ class Host:
     most: int = 0
     last: float = 0.0
     least_gap: float = 1e9
+    hurried: bool = False
     asked: int = 0
 
 
@@ -71,6 +75,7 @@ class Publishers:
     def __init__(self) -> None:
         self.bad: dict[str, str] = {}
         self.hosts: dict[str, Host] = {}
+        self._late: deque[tuple[float, float]] = deque()
         self.mark()
 
     def mark(self) -> None:
@@ -78,9 +83,10 @@ class Publishers:
         # Those with open requests are the same, for these will end there.
         self.hosts = {name: host for name, host in self.hosts.items() if host.open}
         for host in self.hosts.values():
-            host.most, host.last, host.least_gap, host.asked = host.open, 0.0, 1e9, 0
+            host.most, host.last, host.least_gap, host.hurried, host.asked = host.open, 0.0, 1e9, False, 0
         self.robots = 0
         self.connections = 0
+        self.latest = 0.0
 
     def begin(self, name: str) -> Host:
         """One request has come in whole."""
@@ -89,15 +95,38 @@ class Publishers:
         if host is None:
             host = self.hosts[name] = Host()
         if host.last:
-            host.least_gap = min(host.least_gap, now - host.last)
+            gap = now - host.last
+            host.least_gap = min(host.least_gap, gap)
+            host.hurried = host.hurried or gap < GAP_S - self.late(now)
         host.last = now
         host.asked += 1
         host.open += 1
-        host.most = max(host.most, host.open)
         return host
 
+    def settle(self, host: Host) -> None:
+        """Everything that came together with a request has been seen: the end of another one too, perhaps."""
+        host.most = max(host.most, host.open)
+
+    def late(self, now: float) -> float:
+        """The most that this process has been late lately, s."""
+        while self._late and self._late[0][0] < now - LATE_KEPT_S:
+            self._late.popleft()
+        return max((late for _, late in self._late), default=0.0)
+
+    async def look(self) -> None:
+        """Measure its own lateness, for ever."""
+        while True:
+            due = time.monotonic() + LOOK_S
+            await asyncio.sleep(LOOK_S)
+            now = time.monotonic()
+            late = now - due
+            if late > LOOK_S:
+                self._late.append((now, late))
+                self.latest = max(self.latest, late)
+
     def counts(self) -> dict[str, Any]:
-        """over_limit: hosts that were asked more than twice at once, or sooner than the gap allows."""
+        """over_limit: hosts that were asked more than twice at once, or sooner than the gap allows less what this process
+        was late. counted_late_s: the most that it was."""
         hosts = self.hosts.values()
         return {
             "asked": sum(host.asked for host in hosts),
@@ -106,7 +135,8 @@ class Publishers:
             "connections": self.connections,
             "most_at_once": max((host.most for host in hosts), default=0),
             "least_gap_s": round(min((host.least_gap for host in hosts), default=0.0), 4),
-            "over_limit": sum(host.most > AT_ONCE or host.least_gap < GAP_S for host in hosts),
+            "over_limit": sum(host.most > AT_ONCE or host.hurried for host in hosts),
+            "counted_late_s": round(self.latest, 4),
         }
 
 
@@ -147,6 +177,7 @@ class Connection(asyncio.Protocol):
         path = head.split(" ", 2)[1]
         name = head.partition("\r\nHost: ")[2].partition("\r\n")[0]
         self._at = self._publishers.begin(name)
+        self._loop.call_soon(self._publishers.settle, self._at)
         if path == "/robots.txt":
             self._publishers.robots += 1
             self._after(ANSWER_S, self._say, ROBOTS)
@@ -198,6 +229,7 @@ async def serve(port: int) -> None:
     """Until the input ends. `bad NAME ...`: these hosts are bad from now on, all others healthy; `mark`; `counts`."""
     loop = asyncio.get_running_loop()
     publishers = Publishers()
+    looking = loop.create_task(publishers.look())
     server = await loop.create_server(lambda: Connection(publishers), "127.0.0.1", port, backlog=1024)
     commands = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
@@ -208,6 +240,7 @@ async def serve(port: int) -> None:
             publishers.mark()
         sys.stdout.write(json.dumps({**publishers.counts(), "bad": dict(Counter(publishers.bad.values()))}) + "\n")
         sys.stdout.flush()
+    looking.cancel()
     server.close()
 
 

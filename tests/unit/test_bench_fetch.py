@@ -77,13 +77,34 @@ def test_hosts_count_who_asks_too_much() -> None:
     assert publishers.counts()["asked"] == 0
 
 
+@pytest.mark.parametrize(("late", "over"), [(0.0, 1), (0.3, 0)])
+def test_what_the_count_itself_is_late_is_no_hurry_of_the_fetcher(
+    late: float, over: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publishers = Publishers()
+    now = 100.0
+    monkeypatch.setattr("cli.bench_publishers.time.monotonic", lambda: now)
+    publishers.begin("news.example").open -= 1
+    publishers._late.append((now, late))
+    now += 0.8
+    publishers.begin("news.example").open -= 1
+    assert publishers.counts()["over_limit"] == over
+    assert publishers.counts()["least_gap_s"] == pytest.approx(0.8)
+    now += 5
+    publishers.begin("news.example").open -= 1
+    now += 0.8
+    publishers.begin("news.example")
+    assert publishers.counts()["over_limit"] == 1, "lateness is forgotten"
+
+
 def test_a_request_that_is_open_when_the_count_begins_anew_still_ends() -> None:
     publishers = Publishers()
     host = publishers.begin("late.example")
+    publishers.settle(host)
     publishers.mark()
     assert publishers.counts()["most_at_once"] == 1
     host.open -= 1
-    publishers.begin("late.example")
+    publishers.settle(publishers.begin("late.example"))
     assert publishers.counts()["most_at_once"] == 1
     assert publishers.counts()["asked"] == 1
 
