@@ -10,9 +10,10 @@ from fake_flink import Harness
 
 from connectors.objects import Stored
 from connectors.settings import Endpoints
-from state_schemas.codec import decode_record, encode_record, pack_text
+from state_schemas.codec import decode_record, encode_record, load_state, pack_text
 from state_schemas.fetching import Body, FetchRequest, FetchResult, RawItem
 from state_schemas.ids import feed_id
+from state_schemas.polling import FeedState
 from state_schemas.quarantine import Quarantined
 from state_schemas.sources import Origin, PollSignal, Source, Subscription
 from state_schemas.topics import FEEDS_FETCHED, SOURCES
@@ -330,6 +331,20 @@ def test_a_number_that_no_row_holds_is_set_aside_and_the_feed_goes_on(harness: H
     assert quarantine(harness)[0].reason == "number_out_of_range"
     send(harness, SOURCE)
     polled(harness)
+
+
+def test_a_page_handed_back_twice_by_one_answer_is_held_once(harness: Harness) -> None:
+    send(harness, SOURCE)
+    (page,) = send(harness, answer(polled(harness), document(1)))
+    deferred = answer(page, outcome="deferred", status=0, not_before_ms=harness.clock.now_ms + 60_000, request=page)
+    send(harness, deferred)
+    harness.clock.now_ms += 1
+    send(harness, deferred)
+    pages = [request for request in requests(harness.advance(90_000)) if request.kind == "page"]
+    assert [request.attempt for request in pages] == [1]
+    row = load_state(FeedState, harness.store.maps["feeds", SHARD][FEED])
+    assert row is not None
+    assert row.pending == 0
 
 
 # ---------------------------------------------------------------- subscriptions, re-checks, the clock

@@ -117,6 +117,18 @@ def test_a_clock_that_leapt_forward_and_back_leaves_nobody_waiting() -> None:
     assert [dump_state(state) for state in again.after_clock_jump(NOW + 1_000)] == packed
 
 
+def test_pages_held_by_a_clock_that_was_ahead_are_due_when_it_is_back() -> None:
+    years = 3 * 365 * 86_400_000
+    key, soon = held_key(NOW + years + 60_000, "ab" * 8, "r/1"), held_key(NOW + 60_000, "ab" * 8, "r/2")
+    made = shard(row(1, NOW))
+    made.after_clock_jump(NOW + years)
+    made.hold(key)
+    made.after_clock_jump(NOW)
+    assert made.take_held(NOW) == [key]
+    assert made.take_held(NOW) == []
+    assert Shard((), [key, soon], NOW, POLICY).take_held(NOW) == [key]
+
+
 def test_a_clock_set_back_by_a_moment_changes_nothing() -> None:
     made = shard(row(1, NOW + 5))
     assert made.after_clock_jump(NOW + 30_000) == []

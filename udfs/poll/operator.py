@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from pyflink.common import Types
 from pyflink.datastream import OutputTag
 from pyflink.datastream.functions import KeyedProcessFunction, ProcessFunction, RuntimeContext
@@ -246,6 +247,10 @@ class Poll(KeyedProcessFunction):
                 continue
             if isinstance(action, Hold):
                 key = held_key(action.due_ms, state.source.feed_id, action.request.request_id)
+                if self._held.contains(key):  # the same answer, met again
+                    state = replace(state, pending=max(0, state.pending - 1))
+                    self._put(shard, state)
+                    continue
                 self._held.put(key, encode_record(action.request))
                 shard.hold(key)
             else:

@@ -25,7 +25,8 @@ class Shard:
         self._heap: list[tuple[int, str]] = []
         self._waiting: dict[str, Standing] = {}  # due, and the budget did not reach
         self._held = list(held)
-        heapq.heapify(self._held)
+        self._leapt: list[str] = []  # held until an instant that only a clock ahead of this one could set
+        self._part_held(now_ms)
         self._saved = self._most_saved()
         self._spent_until_ms = 0
         self._latest_ms = now_ms
@@ -69,6 +70,7 @@ class Shard:
             self._latest_ms = max(now_ms, latest)
             return []
         self._spent_until_ms = now_ms
+        self._part_held(now_ms)
         rows = []
         for feed_id in self._rows:
             state = self.get(feed_id)
@@ -123,9 +125,15 @@ class Shard:
         """Note a held page by its key."""
         heapq.heappush(self._held, key)
 
+    def _part_held(self, now_ms: int) -> None:
+        last_ms = now_ms + self._policy.page_patience_ms
+        self._leapt += [key for key in self._held if held_until_ms(key) > last_ms]
+        self._held = [key for key in self._held if held_until_ms(key) <= last_ms]
+        heapq.heapify(self._held)
+
     def take_held(self, now_ms: int) -> list[str]:
         """The keys of held pages that are due, oldest first; they are no longer held."""
-        taken = []
+        taken, self._leapt = self._leapt, []
         while self._held and held_until_ms(self._held[0]) <= now_ms:
             taken.append(heapq.heappop(self._held))
         return taken
