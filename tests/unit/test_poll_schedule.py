@@ -604,6 +604,34 @@ def test_an_index_without_times_asks_for_either_end() -> None:
     assert urls(actions) == [INDEX.format(0)]
 
 
+def test_an_index_that_does_not_say_when_its_sitemaps_changed_is_read_at_every_poll() -> None:
+    midnight = NOW - NOW % DAY_MS
+    for told in (None, midnight):
+        state, actions = poll(new(), index(told), etag='"same"', body=7)
+        assert urls(actions) == [INDEX.format(0)]
+        assert (asked(state).etag, state.body_hash) == ("", 0)
+        state, actions = poll(state, index(told), etag='"same"', body=7)
+        assert urls(actions) == [INDEX.format(0)]
+    # The day has ended, wherever its publisher lives.
+    state, actions = poll(state, index(midnight), at_ms=midnight + 2 * DAY_MS, etag='"same"')
+    assert (urls(actions), asked(state).etag) == ([], '"same"')
+
+
+def test_an_index_that_changes_at_every_poll_keeps_its_validators() -> None:
+    state = new()
+    for number in range(POLICY.useless_after + 3):
+        state, _ = poll(state, index(state.next_poll_ms), etag=f'"{number}"')
+    assert not state.validators_useless
+
+
+def test_a_sitemap_of_an_index_that_was_deferred_is_asked_for_by_the_next_poll() -> None:
+    state, _ = poll(new(), index(NOW), etag='"index"')
+    late = answered(state, "deferred", request_id=f"{feed_request_id(state)}/{hash64_hex(INDEX)}", reason="host_busy")
+    state, actions = after_result(state, late, None, NOW, POLICY)
+    assert (actions, asked(state).etag) == ((), "")
+    assert urls(poll(state, index(NOW))[1]) == [INDEX.format(0)]
+
+
 def test_what_the_sitemaps_of_an_index_list_is_new_once_and_the_schedule_stays_the_indexs() -> None:
     state, _ = poll(new(), index(NOW - 2, NOW - 1), etag='"index"')
     due = state.next_poll_ms
@@ -668,6 +696,27 @@ def test_nobody_withdraws_what_another_feed_lists() -> None:
     (aside,) = withdrawn(Deletion("g1", "https://other.example/1", NOW))
     assert isinstance(aside, SetAside)
     assert aside.reason == "deletion_without_page"
+
+
+def test_a_page_of_another_site_is_asked_for_again_when_a_feed_withdraws_it() -> None:
+    others = "https://other.example/1"
+    for deletion, known in (
+        (Deletion("g1", others, NOW), items(1, 2, link="https://other.example/{}")),
+        (Deletion(others, "", NOW), items(1, 2, guid="https://other.example/{}")),
+        (Deletion("http://[1", "", NOW), items(1, 2, guid="http://[{}")),
+    ):
+        assert not [action for action in withdrawn(deletion, known=known) if isinstance(action, Serve)]
+    (again,) = withdrawn(Deletion("g1", others, NOW), known=items(1, 2, link="https://other.example/{}"))
+    assert isinstance(again, Ask)
+    assert (again.request.url, again.request.recheck) == (others, True)
+
+
+def test_a_page_that_is_still_listed_under_another_id_is_not_withdrawn() -> None:
+    gone = (Deletion("old1", "https://n.example/1", NOW),)
+    state, _ = poll(new(), items(1, guid="old{}"))
+    for _ in range(3):
+        state, actions = poll(state, policy_with(items(1), deleted=gone))
+        assert actions == ()
 
 
 def test_a_deleted_entry_without_a_page_is_told() -> None:

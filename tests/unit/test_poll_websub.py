@@ -338,8 +338,20 @@ def test_the_pages_of_a_delivery_are_asked_for_at_once_and_again_with_their_entr
     assert actions == []
 
 
+def test_a_hub_that_names_pages_without_end_makes_nothing_the_feed_lists_new_again() -> None:
+    state = subscribed()
+    for number in range(200):
+        links = tuple(f"https://n.example/1?sent={number}.{n}" for n in range(20))
+        state, _ = word(state, "websub", NOW + HOUR_MS, links=links)
+    assert len(dump_state(state)) < 50_000
+    _, actions = poll(state, document(1))
+    assert [action for action in actions if isinstance(action, Ask)] == []
+
+
 def test_a_subscription_from_a_clock_that_was_ahead_is_begun_anew() -> None:
     from udfs.poll.schedule import after_clock_jump
 
-    ahead = replace(new(), subscription=Subscribed(HUB, URL, TOKEN, SECRET, "verified", NOW + 900 * DAY_MS))
-    assert after_clock_jump(ahead, NOW, POLICY).subscription is None
+    held = Subscribed(HUB, URL, TOKEN, SECRET, "verified", NOW + 900 * DAY_MS)
+    ahead = replace(new(), subscription=held, lease_until_ms=NOW + 909 * DAY_MS)
+    steadied = after_clock_jump(ahead, NOW, POLICY)
+    assert (steadied.subscription, steadied.lease_until_ms) == (None, 0)

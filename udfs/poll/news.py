@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from state_schemas.fetching import Entry, FetchRequest, FetchResult
 from state_schemas.ids import hash64, hash64_hex
 from state_schemas.polling import FeedState, pack_seen, unpack_seen
+from udfs.articles.canonical import site
 from udfs.feeds.document import Child, FeedError, ParsedFeed
 from udfs.feeds.identity import page_address
 from udfs.poll.actions import Action, Ask, Decision, Found, SetAside
 from udfs.poll.items import announcement, difference
 from udfs.poll.pages import ask_again, ask_page, host_of, retract
-from udfs.poll.policy import HOUR_MS, PollPolicy
+from udfs.poll.policy import DAY_MS, HOUR_MS, PollPolicy
 from udfs.poll.rate import first_observed, observed, within
 
 
@@ -50,7 +51,7 @@ def take_items(
         one_of_several=child,
     )
     actions = _ask_pages(state, document, found.new, (*found.announced, *found.changed), now_ms)
-    retractions, seen = _retractions(state, document, found.seen, now_ms)
+    retractions, seen = _retractions(state, document, found.seen, now_ms, policy)
     actions += retractions
     came = (*found.new, *found.announced)
     overran = (
@@ -120,22 +121,30 @@ def ask_announced(state: FeedState, links: tuple[str, ...], now_ms: int, policy:
     remembered = unpack_seen(state.seen)
     known = {item.link for item in remembered}
     fresh = tuple(link for link in links if announcement(link).link not in known)
-    asks = ask_again(state, fresh, now_ms, policy, announced=True)
+    whole = sum(1 for item in remembered if item.link or item.title or item.stamp)
+    # What the feed lists stays remembered, however many pages pushes name before the next poll sorts them out.
+    room = max(0, policy.remembered_index + policy.recheck_links - whole)
+    asks = ask_again(state, fresh, now_ms, policy, announced=True)[:room]
     if not asks:
         return state, ()
     items = [*(announcement(ask.request.url) for ask in asks), *remembered]
-    whole = len(asks) + sum(1 for item in remembered if item.link or item.title or item.stamp)
-    most = max(policy.remembered, len(remembered))
+    whole += len(asks)
+    most = max(policy.remembered, len(remembered), whole)
     return replace(state, seen=pack_seen(items[:most], whole)), asks
 
 
-def _retractions(state: FeedState, document: ParsedFeed, seen: bytes, now_ms: int) -> tuple[list[Action], bytes]:
+def _retractions(
+    state: FeedState, document: ParsedFeed, seen: bytes, now_ms: int, policy: PollPolicy
+) -> tuple[list[Action], bytes]:
     """What the publisher withdrew (RFC 6721), of what this feed listed before: nobody withdraws another's articles.
 
-    The page must be one that was remembered, or its address the identity itself. What is withdrawn is forgotten: it is
-    told once, and new should it come back. seen: as it would be remembered; the second value is what is left of it.
+    The page must be one that was remembered, or its address the identity itself. A page of another site is asked for
+    again instead: a feed may list whose pages it likes. A page that is still listed lost an id alone. What is withdrawn
+    is forgotten: it is told once, and new should it come back. seen: as it would be remembered; the second value is
+    what is left of it.
     """
     listed_now = {entry.identity for entry in document.entries}
+    pages_now = {page_address(entry.link) for entry in document.entries if entry.link}
     deleted = [deletion for deletion in document.deleted if hash64_hex(deletion.ref) not in listed_now]
     if not deleted:
         return [], seen
@@ -146,17 +155,28 @@ def _retractions(state: FeedState, document: ParsedFeed, seen: bytes, now_ms: in
     for deletion in deleted:
         identity = hash64(deletion.ref)
         named = deletion.ref if deletion.ref.startswith(("http://", "https://")) else ""
+        if page_address(deletion.link or named) in pages_now:
+            continue
         if deletion.link and _link_hash(deletion.link) in links:
-            actions.append(retract(state, deletion.link, now_ms))
+            actions += _withdrawn(state, deletion.link, now_ms, policy)
             forgotten |= {identity, _link_hash(deletion.link)}
         elif named and (identity in identities or _link_hash(named) in links):
-            actions.append(retract(state, named, now_ms))
+            actions += _withdrawn(state, named, now_ms, policy)
             forgotten |= {identity, _link_hash(named)}
         elif identity in identities:
             actions.append(SetAside("deletion_without_page", state.source.feed_id, deletion.ref[:200]))
             forgotten.add(identity)
     left = [item for item in unpack_seen(seen) if item.identity not in forgotten and item.link not in forgotten]
     return actions, pack_seen(left, sum(1 for item in left if item.link or item.title or item.stamp))
+
+
+def _withdrawn(state: FeedState, link: str, now_ms: int, policy: PollPolicy) -> tuple[Action, ...]:
+    own = {_site(address) for address in (state.source.url, state.address) if address}
+    return (retract(state, link, now_ms),) if _site(link) in own else ask_again(state, (link,), now_ms, policy)
+
+
+def _site(address: str) -> str:
+    return site(f"http://{host_of(address)}/")
 
 
 def _link_hash(link: str) -> int:
@@ -189,13 +209,15 @@ def ask_children(
 ) -> tuple[FeedState, list[Action]]:
     """Ask for the sitemaps of an index that changed since they were last asked for, the newest first.
 
-    Where an index gives no times, its first and last sitemaps: sites add new ones at either end.
+    Where an index gives no times, its first and last sitemaps: sites add new ones at either end. One that gives a mere
+    date may change until that day has ended everywhere.
     """
     dated = sorted(
         ((child.modified_ms, child.url) for child in children if child.modified_ms is not None), reverse=True
     )
     if dated:
-        wanted = [url for at, url in dated if at > state.children_ms][: policy.children_a_poll]
+        wanted = [url for at, url in dated if at > state.children_ms or _may_change(at, now_ms)]
+        wanted = wanted[: policy.children_a_poll]
         state = replace(state, children_ms=max(state.children_ms, min(dated[0][0], now_ms)))
     else:
         half = policy.children_a_poll // 2 or 1
@@ -217,6 +239,22 @@ def ask_children(
         )
         asks.append(Ask(request, state.urgent))
     return state, asks
+
+
+def _may_change(modified_ms: int, now_ms: int) -> bool:
+    """Whether a `lastmod` stays true of later changes: midnight stands for a date, whose day ends last at UTC-12."""
+    return modified_ms % DAY_MS == 0 and now_ms < modified_ms + DAY_MS + 12 * HOUR_MS
+
+
+def changes_unseen(children: tuple[Child, ...], now_ms: int) -> bool:
+    """Whether sitemaps of an index may change while it stays as it is: it gives no times, or the date of today."""
+    dated = [child.modified_ms for child in children if child.modified_ms is not None]
+    return bool(children) and (not dated or any(_may_change(at, now_ms) for at in dated))
+
+
+def read_anew(state: FeedState) -> FeedState:
+    """The row as if its last document had never been read: the next one comes whole."""
+    return replace(state, etag="", last_modified="", body_hash=0)
 
 
 def is_child_of(state: FeedState, result: FetchResult) -> bool:

@@ -22,7 +22,15 @@ from udfs.feeds.document import FeedError, ParsedFeed
 from udfs.poll.actions import Action, Ask, Decision, Found, SetAside
 from udfs.poll.audit import audited, is_audited
 from udfs.poll.health import Event, backoff_ms, health_after
-from udfs.poll.news import ask_announced, ask_children, is_child_of, take_child, take_items
+from udfs.poll.news import (
+    ask_announced,
+    ask_children,
+    changes_unseen,
+    is_child_of,
+    read_anew,
+    take_child,
+    take_items,
+)
 from udfs.poll.pages import ask_again, hold_page, host_of, is_priority, is_pushed
 from udfs.poll.policy import PollPolicy
 from udfs.poll.rate import interval_ms, observed
@@ -151,6 +159,8 @@ def after_result(
             return state, ()
         return hold_page(state, result.request, result.not_before_ms, now_ms, policy)
     if is_child_of(state, result):
+        if result.outcome == "deferred":
+            return replace(read_anew(state), children_ms=0), ()  # asked for again by the next poll of the index
         return take_child(state, document, now_ms, policy)
     if state.answered or result.request_id != feed_request_id(state):
         if isinstance(document, ParsedFeed):
@@ -220,9 +230,12 @@ def _fetched(
         if document.children:
             state, children = ask_children(state, document.children, feed_request_id(state), now_ms, policy)
             actions += children
+            changes += len(children)
     if document is None or document.whole:
         state = validated(state, result, changes, policy)
         state = replace(state, body_hash=body or state.body_hash)
+    if document is not None and changes_unseen(document.children, now_ms):
+        state = read_anew(state)
     found = dataclasses.replace(found, useless=state.validators_useless and not before.validators_useless)
     state = _succeeded(moved(state, result, now_ms, policy), now_ms, policy, reason=reason)
     return replace(state, unmodified=0), found, wait, tuple(actions)
@@ -335,6 +348,9 @@ def after_clock_jump(state: FeedState, now_ms: int, policy: PollPolicy) -> FeedS
     """
     ended = state.next_poll_ms == NEVER_MS
     held = state.not_before_ms if state.not_before_ms <= now_ms + policy.retry_after_ceiling_ms else 0
+    subscribed = state.subscription
+    if subscribed is not None and subscribed.asked_ms > now_ms:
+        subscribed = None
     return replace(
         state,
         next_poll_ms=NEVER_MS if ended else max(held, min(state.next_poll_ms, now_ms + policy.ceiling_ms)),
@@ -346,13 +362,11 @@ def after_clock_jump(state: FeedState, now_ms: int, policy: PollPolicy) -> FeedS
         last_success_ms=min(state.last_success_ms, now_ms),
         moved_since_ms=min(state.moved_since_ms, now_ms),
         signalled_ms=min(state.signalled_ms, now_ms),
-        lease_until_ms=min(state.lease_until_ms, now_ms + policy.lease_ceiling_ms),
+        lease_until_ms=min(state.lease_until_ms, now_ms + policy.lease_ceiling_ms) if subscribed else 0,
         burst_until_ms=min(state.burst_until_ms, now_ms + policy.burst_ms),
         children_ms=min(state.children_ms, now_ms),
         audit_due_ms=min(state.audit_due_ms, now_ms + policy.ceiling_ms),
         audit_found=b"",
         hub_retry_ms=min(state.hub_retry_ms, now_ms + policy.hub_retry_ceiling_ms),
-        subscription=None
-        if state.subscription is not None and state.subscription.asked_ms > now_ms
-        else state.subscription,
+        subscription=subscribed,
     )
