@@ -11,7 +11,7 @@ from rich.table import Table
 from cli.errors import UserError
 
 # Feeds that take three to four minutes over 14 days on two cores.
-DEFAULT_SAMPLE = 1_200
+DEFAULT_SAMPLE = 850
 
 
 @click.group()
