@@ -414,6 +414,14 @@ def test_http_to_https_is_believed_at_once() -> None:
     assert state.source.feed_id == SOURCE.feed_id
 
 
+def test_a_feed_gone_from_where_it_moved_to_is_asked_where_it_was_registered() -> None:
+    state, _ = poll(new(), items(1), moved_to="https://n.example/rss", etag='"a"')
+    state, _ = poll(state, outcome="gone")
+    assert (asked(state).url, asked(state).etag, state.health) == (URL, "", "failing")
+    state, _ = poll(state, outcome="gone")
+    assert state.next_poll_ms == NEVER_MS
+
+
 def test_another_address_is_believed_when_it_held_for_days() -> None:
     target = "https://feeds.example/n"
     state, _ = poll(new(), items(1), moved_to=target)

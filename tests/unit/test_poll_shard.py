@@ -135,6 +135,16 @@ def test_a_clock_set_back_by_a_moment_changes_nothing() -> None:
     assert made.after_clock_jump(NOW) == []
 
 
+def test_the_heap_does_not_grow_with_the_polls() -> None:
+    made = shard(*(row(number, NOW + number) for number in range(20)), policy=policy_with(POLICY, budget_per_s=1e9))
+    for poll in range(500):
+        state = row(poll % 20, NOW + 3_600_000 + poll)
+        made.put(state)
+        made.put(replace(state, next_poll_ms=NOW + 1_000_000 + poll))
+    assert len(made._heap) <= 2 * 20 + 64
+    assert len(made.take_due(NOW + 2_000_000)) == 20
+
+
 def test_held_pages_come_in_the_order_of_their_time() -> None:
     keys = [held_key(NOW + late, "ab" * 8, f"r/{late}") for late in (30, 10, 20)]
     made = Shard((), keys[:1], NOW, POLICY)

@@ -183,6 +183,10 @@ def test_a_lease_is_believed_for_fourteen_days_at_most() -> None:
     assert subscribed(lease_ms=900 * DAY_MS).lease_until_ms == NOW + 20_000 + 14 * DAY_MS
 
 
+def test_a_lease_of_a_second_is_kept_for_an_hour() -> None:
+    assert subscribed(lease_ms=1_000).lease_until_ms == NOW + 20_000 + HOUR_MS
+
+
 def test_a_renewal_that_fails_is_tried_again_and_a_lapsed_lease_goes_back_to_the_schedule() -> None:
     state = subscribed(lease_ms=3 * DAY_MS)
     tries = 0

@@ -26,6 +26,7 @@ class PollPolicy:
     leased_ms: int = 15 * MINUTE_MS  # backstop poll while a WebSub lease is verified
     lease_ceiling_ms: int = 14 * DAY_MS  # a hub that goes silent must not be trusted longer
     hint_floors: float = 2.0  # floors that max-age, ttl and the like can lengthen an interval to: they are often wrong
+    lease_floor_ms: int = HOUR_MS  # a hub that grants seconds would be asked again at every poll
     push_floor_ms: int = MINUTE_MS // 2  # between two polls of one feed that pushes ask for: requirement D8
     floor_slack: float = 0.1  # of a floor, left to the fetcher's clock: requests do not take equally long to reach it
     burst_ms: int = HOUR_MS  # a burst signal makes a feed priority for so long

@@ -277,6 +277,9 @@ def _scheduled(
 
 def _failed(state: FeedState, event: Event, reason: str, now_ms: int, policy: PollPolicy) -> FeedState:
     """Back off; or end, when the publisher says that the feed is gone for good."""
+    if event == "gone" and state.address:
+        # Only the address that it moved to is gone; what was registered may say where it is now.
+        state, event = replace(state, address="", etag="", last_modified=""), "failure"
     state = replace(state, failures=state.failures + 1, reason=reason)
     state = replace(state, health=health_after(state, event, policy))
     if state.health == "gone":

@@ -13,6 +13,9 @@ from state_schemas.polling import FeedState
 from udfs.poll.policy import PollPolicy
 from udfs.poll.schedule import Standing, after_clock_jump, standing
 
+# Entries of the heap that are no longer valid, before they are swept out, beside one for each row.
+_SPARE = 64
+
 
 class Shard:
     """Rows stay packed: 200,000 of them unpacked would take gigabytes."""
@@ -56,6 +59,10 @@ class Shard:
         if waited or self._due_ms.get(feed_id) != state.next_poll_ms:
             self._due_ms[feed_id] = state.next_poll_ms
             heapq.heappush(self._heap, (state.next_poll_ms, feed_id))
+            if len(self._heap) > 2 * len(self._rows) + _SPARE:
+                # An answer moves a due time nearer and leaves the old entry behind, which would stay for an hour.
+                self._heap = [(due_ms, name) for name, due_ms in self._due_ms.items() if name not in self._waiting]
+                heapq.heapify(self._heap)
 
     def remove(self, feed_id: str) -> bool:
         """Forget a feed; False where there was none."""

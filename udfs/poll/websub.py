@@ -178,7 +178,7 @@ def after_word(state: FeedState, signal: PollSignal, now_ms: int, policy: PollPo
     if signal.signal == "lease":
         if held.state == "leaving":
             return state, ()
-        until = min(signal.until_ms, now_ms + policy.lease_ceiling_ms)
+        until = min(max(signal.until_ms, now_ms + policy.lease_floor_ms), now_ms + policy.lease_ceiling_ms)
         verified = replace(
             held, state="verified", renew_ms=now_ms + round((until - now_ms) * policy.renew_share), asked_ms=now_ms
         )
