@@ -638,3 +638,17 @@ def test_a_long_document_has_few_names() -> None:
     )
     document = f"<rss><channel>{''.join(item.format(number) for number in range(900))}</channel></rss>".encode()
     assert len(parse_feed(document, "https://n.example/feed").entries) == 900
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<urlset\x00http://[",
+        b"<rss\x00a:b:c <item>",
+        b"<x:rss xmlns:x='http://u.example/'><x:channel><x:a:b><x:item/></x:a:b>",
+        b"<rss xmlns:x='u'><channel><item><description><x:p:q>t</x:p:q><b>x</b></description><title>t</title></item>",
+    ],
+)
+def test_names_that_are_none_are_no_fault_of_ours(body: bytes) -> None:
+    with suppress(FeedError):
+        parse_feed(body, "https://n.example/feed")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -100,7 +101,7 @@ def parse_tree(text: str) -> Tree:
         raise FeedError("feed_unparsable", str(error)) from None
     if root is None:
         raise FeedError("feed_unparsable", "no element")
-    name = etree.QName(root).localname
+    name = str(root.tag).rpartition("}")[2]
     qualified = f"{root.prefix}:{name}" if root.prefix else name
     return Tree(root, malformed=True, recovered=True, whole=f"</{qualified}" in text[-4096:])
 
@@ -207,7 +208,8 @@ def markup_of(element: Element) -> str:
     inner.extend(copy.deepcopy(child) for child in element)
     for node in inner.iter(etree.Element):
         if node.tag[0] == "{":
-            node.tag = node.tag.partition("}")[2]
+            with suppress(ValueError):  # what recovery left may be no name
+                node.tag = node.tag.partition("}")[2]
     etree.cleanup_namespaces(inner)
     parts = [etree.tostring(child, encoding="unicode", method="html", with_tail=True) for child in inner]
     return "".join([_escaped(inner.text or ""), *parts])

@@ -8,6 +8,7 @@ says by what entries are told apart.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
@@ -149,4 +150,5 @@ def _forget_namespace(root: Element) -> None:
     namespace = root.tag.partition("}")[0] + "}"
     for element in islice(root.iter(etree.Element), _RENAMED):
         if isinstance(element.tag, str) and element.tag.startswith(namespace):
-            element.tag = element.tag[len(namespace) :]
+            with suppress(ValueError):  # what recovery left may be no name
+                element.tag = element.tag[len(namespace) :]
