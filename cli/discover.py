@@ -150,8 +150,10 @@ def _surveyed(url: str, endpoints: Endpoints, fronts: bool) -> Survey:
         limits = policy(FetchPolicy, "fetcher", endpoints.profile, folder)
         terms = SectionTerms(parse_sections((folder / sections.FILE).read_text("utf-8"), (), []))
         tracking = load_tracking_parameters(folder / "tracking_parameters.txt")
-    except (ProfileError, OSError) as error:
+    except ProfileError as error:
         raise UserError(str(error)) from None
+    except OSError as error:
+        raise UserError(f"{error.filename}: {error.strerror}") from None
     if endpoints.gateway:
         limits = replace(limits, host_gap_ms=min(limits.host_gap_ms, GATEWAY_GAP_MS))
     try:

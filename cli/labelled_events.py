@@ -61,7 +61,9 @@ def read_labelled(path: Path, *, use_times: bool) -> list[tuple[dict[str, Any], 
                 stamp = row.get("published_at") if use_times else None
                 at_ms = _instant_ms(stamp) if stamp else at_ms + (0 if use_times else _STEP_MS)
                 rows.append((row, at_ms))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise UserError(f"{path}: {error}") from None
     except ValueError as error:
         raise UserError(f"{path}, line {number}: {error}") from None

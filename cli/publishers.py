@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.errors import UserError
-from connectors.kafka import KafkaClientError, Producer, read_all
+from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, Producer, read_all
 from connectors.settings import Endpoints, SettingsError
 from services.push.pings import NONCE, SIGNATURE, TIMESTAMP
 from services.push.signatures import KEYS, key_hash, sign_ping
@@ -59,7 +59,7 @@ def key(publisher: str, revoke_others: bool) -> None:
     changed = msgspec.structs.replace(record, ping_keys=(*kept, key_hash(made).hex()))
 
     def send() -> None:
-        with Producer(endpoints, "broadsheet-publishers") as producer:
+        with Producer(endpoints, "broadsheet-publishers", connect_s=COMMAND_CONNECT_S) as producer:
             producer.send(PUBLISHERS, publisher, encode_record(changed)).result(timeout=30)
 
     _kafka(send)
@@ -190,7 +190,7 @@ def _latest(endpoints: Endpoints, topic: Topic, kind: type[R]) -> dict[str, R]:
 
     def read() -> dict[str, R]:
         found: dict[str, R] = {}
-        for message in read_all(endpoints, topic):
+        for message in read_all(endpoints, topic, connect_s=COMMAND_CONNECT_S):
             with suppress(DecodeError):
                 found[message.key] = decode_record(kind, message.value)
         return found

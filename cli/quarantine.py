@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.errors import UserError
-from connectors.kafka import KafkaClientError, read_all
+from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, read_all
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.codec import DecodeError, decode_record
 from state_schemas.quarantine import Quarantined
@@ -99,7 +99,7 @@ def _as_json(record: Quarantined) -> dict[str, Any]:
 def _records() -> Iterator[Quarantined]:
     try:
         endpoints = Endpoints.from_mapping(os.environ)
-        for message in read_all(endpoints, QUARANTINE):
+        for message in read_all(endpoints, QUARANTINE, connect_s=COMMAND_CONNECT_S):
             try:
                 yield decode_record(Quarantined, message.value)
             except DecodeError as error:

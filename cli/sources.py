@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
@@ -26,12 +26,12 @@ from cli.feed_health import FeedHealth, feed_health
 from cli.poll_figures import JOB, SCOPE, Delay, TierFigures, tier_figures
 from cli.source_rows import COLUMNS, RowFault, read_rows, source_of
 from connectors.flink import FlinkRest, RestError
-from connectors.kafka import KafkaClientError, Producer, read_all
+from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, Producer, read_all
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.codec import DecodeError, decode_record, encode_record
 from state_schemas.ids import feed_id
 from state_schemas.sources import Source
-from state_schemas.topics import FEEDS_FETCHED, FETCH_REQUESTS, FETCH_REQUESTS_PRIORITY, QUARANTINE, SOURCES
+from state_schemas.topics import FEEDS_FETCHED, FETCH_REQUESTS, FETCH_REQUESTS_PRIORITY, QUARANTINE, SOURCES, Topic
 
 T = TypeVar("T")
 
@@ -223,14 +223,12 @@ def _polling(endpoints: Endpoints) -> dict[str, TierFigures] | None:
 
 
 def _health(endpoints: Endpoints) -> list[FeedHealth]:
-    requests = (
-        message.value for topic in (FETCH_REQUESTS, FETCH_REQUESTS_PRIORITY) for message in read_all(endpoints, topic)
-    )
+    requests = (value for topic in (FETCH_REQUESTS, FETCH_REQUESTS_PRIORITY) for value in _values(endpoints, topic))
     return feed_health(
-        _fold_sources(message.value for message in read_all(endpoints, SOURCES)).values(),
-        (message.value for message in read_all(endpoints, FEEDS_FETCHED)),
+        _fold_sources(_values(endpoints, SOURCES)).values(),
+        _values(endpoints, FEEDS_FETCHED),
         requests,
-        (message.value for message in read_all(endpoints, QUARANTINE)),
+        _values(endpoints, QUARANTINE),
     )
 
 
@@ -247,7 +245,11 @@ def _ago(ms: int) -> str:
 
 
 def _registered(endpoints: Endpoints) -> dict[str, Source]:
-    return _kafka(lambda: _fold_sources(message.value for message in read_all(endpoints, SOURCES)))
+    return _kafka(lambda: _fold_sources(_values(endpoints, SOURCES)))
+
+
+def _values(endpoints: Endpoints, topic: Topic) -> Iterator[bytes]:
+    return (message.value for message in read_all(endpoints, topic, connect_s=COMMAND_CONNECT_S))
 
 
 def _fold_sources(records: Iterable[bytes]) -> dict[str, Source]:
@@ -264,7 +266,7 @@ def _fold_sources(records: Iterable[bytes]) -> dict[str, Source]:
 
 def _send(endpoints: Endpoints, found: Iterable[Source]) -> None:
     def send() -> None:
-        with Producer(endpoints, "broadsheet-sources") as producer:
+        with Producer(endpoints, "broadsheet-sources", connect_s=COMMAND_CONNECT_S) as producer:
             sent = [producer.send(SOURCES, source.feed_id, encode_record(source)) for source in found]
             producer.flush()
             for each in sent:

@@ -48,6 +48,8 @@ MAX_REQUEST_BYTES = 2 * 1024 * 1024
 RECONNECT_MAX_MS = 1_000
 # How long a new client waits for a broker: one that is restarting needs longer, and its callers try again.
 CONNECT_S = 10.0
+# The same for a command, before which a person waits.
+COMMAND_CONNECT_S = 2.0
 
 # A program that configures no logging must not have the library's retries printed on its terminal.
 logging.getLogger("kafka").addHandler(logging.NullHandler())
@@ -132,22 +134,22 @@ def faults(endpoints: Endpoints, doing: str) -> Iterator[None]:
         raise KafkaClientError(f"{doing}: {error}") from None
 
 
-def _reachable(endpoints: Endpoints, doing: str) -> None:
+def _reachable(endpoints: Endpoints, connect_s: float | None) -> None:
     """Wait until one of the brokers accepts a connection. The library's own bootstrap leaks a socket at each failed
     try and takes its whole time-out where nothing listens."""
-    until = time.monotonic() + CONNECT_S
+    until = time.monotonic() + (CONNECT_S if connect_s is None else connect_s)
     while True:
         for address in endpoints.kafka.split(","):
             host, _, port = address.rpartition(":")
             with suppress(OSError), socket.create_connection((host, int(port)), timeout=2):
                 return
         if time.monotonic() > until:
-            raise BrokerUnreachableError(f"{doing}: no Kafka answers at {endpoints.kafka}; is the stack up?")
+            raise BrokerUnreachableError(f"no Kafka answers at {endpoints.kafka}; is the stack up?")
         time.sleep(0.25)
 
 
-def _connection(endpoints: Endpoints, client_id: str) -> dict[str, Any]:
-    _reachable(endpoints, client_id)
+def _connection(endpoints: Endpoints, client_id: str, connect_s: float | None) -> dict[str, Any]:
+    _reachable(endpoints, connect_s)
     return {
         "bootstrap_servers": endpoints.kafka.split(","),
         "client_id": client_id,
@@ -157,9 +159,9 @@ def _connection(endpoints: Endpoints, client_id: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _admin(endpoints: Endpoints) -> Iterator[Any]:
+def _admin(endpoints: Endpoints, connect_s: float | None = None) -> Iterator[Any]:
     with faults(endpoints, "asking Kafka"):
-        admin = KafkaAdminClient(**_connection(endpoints, "broadsheet-admin"))
+        admin = KafkaAdminClient(**_connection(endpoints, "broadsheet-admin", connect_s))
         try:
             yield admin
         finally:
@@ -169,12 +171,23 @@ def _admin(endpoints: Endpoints) -> Iterator[Any]:
 class Producer:
     """Writes records: acknowledged by all replicas, idempotent, in order a partition. Safe to share between threads."""
 
-    def __init__(self, endpoints: Endpoints, client_id: str, *, linger_ms: int = 5, delivery_s: float = 120) -> None:
-        """Connects; raises BrokerUnreachableError after 10 s. delivery_s: how long a send may wait for a broker."""
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        client_id: str,
+        *,
+        linger_ms: int = 5,
+        delivery_s: float = 120,
+        connect_s: float | None = None,
+    ) -> None:
+        """Connects; raises BrokerUnreachableError after `connect_s` (None: 10 s).
+
+        delivery_s: how long a send may wait for a broker.
+        """
         self._endpoints = endpoints
         with faults(endpoints, "connecting a producer"):
             self._kafka = KafkaProducer(
-                **_connection(endpoints, client_id),
+                **_connection(endpoints, client_id, connect_s),
                 acks="all",
                 enable_idempotence=True,
                 linger_ms=linger_ms,
@@ -244,14 +257,18 @@ def create_topics(endpoints: Endpoints, topics: Iterable[Topic]) -> tuple[str, .
 
 
 def end_offsets(
-    endpoints: Endpoints, partitions: Iterable[Partition], *, committed_only: bool = False
+    endpoints: Endpoints,
+    partitions: Iterable[Partition],
+    *,
+    committed_only: bool = False,
+    connect_s: float | None = None,
 ) -> dict[Partition, int]:
     """The end of each partition: past every record, open transactions included, or the last stable offset."""
     wanted = {TopicPartition(*name): OffsetSpec.LATEST for name in partitions}
     if not wanted:
         return {}
     level = IsolationLevel.READ_COMMITTED if committed_only else IsolationLevel.READ_UNCOMMITTED
-    with _admin(endpoints) as admin:
+    with _admin(endpoints, connect_s) as admin:
         found = admin.list_partition_offsets(wanted, isolation_level=level)
     return {(name.topic, name.partition): at.offset for name, at in found.items()}
 
@@ -259,7 +276,7 @@ def end_offsets(
 def open_consumer(endpoints: Endpoints, **more: Any) -> Any:
     """The library's consumer as all of Broadsheet reads: committed records, offsets by hand, no topic created."""
     return KafkaConsumer(
-        **_connection(endpoints, more.pop("client_id", "broadsheet-reader")),
+        **_connection(endpoints, more.pop("client_id", "broadsheet-reader"), more.pop("connect_s", None)),
         isolation_level="read_committed",
         enable_auto_commit=False,
         allow_auto_create_topics=False,
@@ -277,15 +294,21 @@ def message_of(record: Any) -> Message:
 
 
 def read_all(
-    endpoints: Endpoints, topic: Topic, *, partitions: Iterable[int] | None = None, timeout_s: float = 60
+    endpoints: Endpoints,
+    topic: Topic,
+    *,
+    partitions: Iterable[int] | None = None,
+    timeout_s: float = 60,
+    connect_s: float | None = None,
 ) -> Iterator[Message]:
     """Every committed record that was in the topic when the reading began; order holds within a partition.
 
     The bound is the uncommitted end, taken first, so a transaction that is open now and commits later is still read
-    whole. timeout_s: the longest stand-still, not the whole time. Raises ReadBlockedError when it is over.
+    whole. timeout_s: the longest stand-still, not the whole time. Raises ReadBlockedError when it is over, and
+    BrokerUnreachableError where none is there after `connect_s` (None: 10 s).
     """
     numbers = range(topic.partitions) if partitions is None else partitions
-    ends = end_offsets(endpoints, [(topic.name, number) for number in numbers])
+    ends = end_offsets(endpoints, [(topic.name, number) for number in numbers], connect_s=connect_s)
     waiting = {TopicPartition(*name): end for name, end in ends.items() if end > 0}
     if not waiting:
         return

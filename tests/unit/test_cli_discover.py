@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -490,3 +491,9 @@ def test_the_sample_press_is_found_as_its_own_list_has_it(press: int, topics: To
 def test_a_gzip_sitemap_index_is_read(press: int) -> None:
     host = "http://harbour-times.localhost"
     assert urls(found(f"{host}/sitemap-index.xml.gz")) == [f"{host}/news-sitemap.xml"]
+
+
+def test_absent_reference_data_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BROADSHEET_REFERENCE_DATA", str(tmp_path))
+    done = run("http://harbour-times.example/", "--dry-run")
+    assert (done.exit_code, done.stderr) == (2, f"broadsheet: {tmp_path}/profiles.toml: No such file or directory\n")

@@ -126,4 +126,5 @@ def test_a_bad_file_is_one_line(tmp_path, content, says):
 def test_an_absent_file_is_exit_status_2(tmp_path):
     done = CliRunner().invoke(evaluate, ["clusters", str(tmp_path / "absent.jsonl")])
     assert done.exit_code == 2
-    assert "absent.jsonl" in done.output
+    assert done.output.count("absent.jsonl") == 1
+    assert done.output.endswith(": No such file or directory\n")

@@ -41,7 +41,7 @@ def kafka(monkeypatch: pytest.MonkeyPatch) -> MemoryKafka:
         def __exit__(self, *_: object) -> None: ...
 
     monkeypatch.setattr(cli.publishers, "Producer", Producer)
-    monkeypatch.setattr(cli.publishers, "read_all", lambda _, topic: broker.read_all(topic))
+    monkeypatch.setattr(cli.publishers, "read_all", lambda _, topic, **__: broker.read_all(topic))
     origin = Origin(publisher="harbour", name="Harbour Post", country="NZ", language="en", authority=0.8)
     broker.send(SOURCES, feed_id(URL), encode_record(Source(feed_id=feed_id(URL), url=URL, origin=origin)))
     return broker

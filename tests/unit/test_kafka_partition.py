@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
+import cli.main
 from connectors import kafka
 from connectors.kafka import BrokerUnreachableError, Lag, Producer, partition_of
 from connectors.settings import Endpoints
@@ -37,6 +39,23 @@ def test_where_nothing_listens_one_line_says_so(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(kafka, "CONNECT_S", 0.0)
     with pytest.raises(BrokerUnreachableError, match=r"no Kafka answers at 127\.0\.0\.1:1; is the stack up"):
         Producer(Endpoints(kafka="127.0.0.1:1"), "test")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["sources list", "sources health", "sources add https://a.example/f", "publishers list", "quarantine"],
+)
+def test_a_command_does_not_wait_as_a_service_does(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
+    waits: list[float | None] = []
+
+    def away(_: Endpoints, connect_s: float | None) -> None:
+        waits.append(connect_s)
+        raise BrokerUnreachableError("no Kafka answers")
+
+    monkeypatch.setattr(kafka, "_reachable", away)
+    done = CliRunner().invoke(cli.main.broadsheet, arguments.split())
+    assert (done.exit_code, done.stderr) == (2, "broadsheet: no Kafka answers\n")
+    assert waits == [kafka.COMMAND_CONNECT_S]
 
 
 def test_plain_clients_load_no_flink() -> None:
