@@ -125,7 +125,7 @@ class Publishers:
                 self.latest = max(self.latest, late)
 
     def counts(self) -> dict[str, Any]:
-        """over_limit: hosts that were asked more than twice at once, or sooner than the gap allows less what this process
+        """over_limit: hosts asked more than twice at once, or sooner than the gap allows less what this process
         was late. counted_late_s: the most that it was."""
         hosts = self.hosts.values()
         return {
