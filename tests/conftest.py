@@ -13,10 +13,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from cli.stack import COMPONENTS, Ports, Stack, free_ports
 from cli.stack.control import FIRST_FREE
 from connectors.settings import Endpoints
+
+# How long an example takes is the machine's affair: a busy one must not make a test fail.
+settings.register_profile("broadsheet", deadline=None)
+settings.load_profile("broadsheet")
 
 
 @pytest.fixture(scope="session")
