@@ -332,8 +332,10 @@ def test_no_host_was_asked_beyond_its_limits_through_all_that(publishers: Publis
     assert publishers.most_at_once <= 2
     gaps = [second - first for instants in publishers.starts.values() for first, second in pairwise(sorted(instants))]
     assert len(gaps) > 1_000
-    # A second, less what this server may itself be late in seeing the first of the two.
-    assert min(gaps) > 0.9
+    # A second, less what this server was itself late in seeing the first of the two: on a busy machine now and then
+    # tenths of one. A hand-over that forgot its hosts would show in one gap of each host, some in a hundred of all.
+    early = [gap for gap in gaps if gap < 0.9]
+    assert len(early) <= len(gaps) // 200, sorted(early)[:20]
 
 
 def test_it_leaves_within_five_seconds_and_others_go_on_at_once(
