@@ -261,11 +261,14 @@ def test_failures_lengthen_the_interval_up_to_a_day_and_never_end_it() -> None:
     state, _ = poll(new(), items(1))
     usual = state.next_poll_ms - NOW
     waits = []
-    for _ in range(14):
+    for _ in range(25):
         at_ms = state.next_poll_ms
         state, _ = poll(state, outcome="failed", reason="timeout")
         waits.append(state.next_poll_ms - at_ms)
-    assert waits[:4] == [5 * MINUTE_MS, 10 * MINUTE_MS, 20 * MINUTE_MS, 40 * MINUTE_MS]
+    assert waits[:4] == [5 * MINUTE_MS, 10 * MINUTE_MS, 20 * MINUTE_MS, 30 * MINUTE_MS]
+    assert waits[3:15] == [30 * MINUTE_MS] * 12  # six hours
+    assert waits[15:18] == [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS]
+    assert waits == sorted(waits)
     assert waits[-1] == DAY_MS
     assert (state.health, state.reason) == ("sick", "timeout")
     at_ms = state.next_poll_ms

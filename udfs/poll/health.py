@@ -38,7 +38,14 @@ def health_after(state: FeedState, event: Event, policy: PollPolicy) -> Health:
 
 
 def backoff_ms(state: FeedState, policy: PollPolicy) -> int:
-    """The wait after `state.failures` (>= 1) failures in a row: the tier's floor, doubled each time, up to a day."""
+    """The wait after `state.failures` (>= 1) failures in a row: the tier's floor, doubled each time, up to a day.
+
+    On the way it rests at half an hour for some hours: most outages are over by then, and the news that piles up
+    behind one is what a long wait loses (docs/decisions.md, "The interval").
+    """
     floor = policy.floor_ms(state.source.tier)
     doubled = floor * 2 ** min(state.failures - 1, 40)
+    if doubled > policy.backoff_rest_ms:
+        beyond = max(0, state.failures - policy.backoff_rest_failures)
+        doubled = max(floor, policy.backoff_rest_ms) * 2 ** min(beyond, 40)
     return within(jittered(doubled, state, policy), floor, policy.backoff_ceiling_ms)

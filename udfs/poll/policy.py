@@ -56,6 +56,8 @@ class PollPolicy:
 
     # Failures.
     backoff_ceiling_ms: int = DAY_MS
+    backoff_rest_ms: int = 30 * MINUTE_MS  # where it rests on the way there,
+    backoff_rest_failures: int = 15  # until so many failures in a row: some six hours
     retry_after_ceiling_ms: int = DAY_MS  # a publisher's mistake in the unit must not end a feed
     sick_after: int = 5  # failures in a row
     lost_ms: int = HOUR_MS  # a release without an answer is asked again
