@@ -8,6 +8,7 @@ loop, on the same core. Reading order: fetch, Answers, Run and its phases, figur
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -17,10 +18,10 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Collection, Iterator
-from concurrent.futures import Future
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import click
@@ -31,7 +32,8 @@ from cli.bench import Figure, bench, show
 from cli.bench_publishers import PublishersProcess
 from cli.errors import UserError
 from cli.stack.control import Stack, StackError, free_ports
-from connectors.kafka import KafkaClientError, Message, Producer, open_consumer
+from connectors.kafka import KafkaClientError, Message, open_consumer
+from connectors.kafka_native import NativeProducer
 from connectors.settings import Endpoints
 from state_schemas.codec import encode_record
 from state_schemas.fetching import FetchRequest
@@ -163,7 +165,6 @@ class Run:
     found: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._producer: Producer | None = None
         self._sent = 0
 
     @contextmanager
@@ -181,9 +182,7 @@ class Run:
                 if time.monotonic() - began > PATIENCE_S or process.poll() is not None:
                     raise UserError("the fetcher does not start")
                 time.sleep(0.2)
-            with Producer(self.endpoints, "bench") as producer:
-                self._producer = producer
-                yield
+            yield
         finally:
             process.terminate()
             try:
@@ -198,7 +197,7 @@ class Run:
         """Each host once: its robots.txt is known from then on, as it is for a day."""
         began = time.monotonic()
         count = self.hosts * BACKLOG_HOSTS
-        self.answers.until([self._send(number)[0] for number in range(count)])
+        self.answers.until(self._ask(range(count)))
         self.found["first_requests_per_second"] = count / (time.monotonic() - began)
         self._say(f"{count} hosts met in {time.monotonic() - began:.1f} s")
 
@@ -207,7 +206,7 @@ class Run:
         count = max(self.hosts * BACKLOG_HOSTS, int(GOAL_PER_S * self.seconds))
         self.publishers.ask("mark")
         cpu, began = self._cpu_s(), time.monotonic()
-        ids = [self._send(number % (self.hosts * BACKLOG_HOSTS))[0] for number in range(count)]
+        ids = self._ask(number % (self.hosts * BACKLOG_HOSTS) for number in range(count))
         self.answers.until(ids)
         spent, took = self._cpu_s() - cpu, time.monotonic() - began
         times = sorted(self.answers.at_ms[each] for each in ids)[count // 5 : -count // 5]
@@ -222,15 +221,11 @@ class Run:
         self.publishers.ask("bad", *bad)
         self.publishers.ask("mark")
         cpu, began, rate = self._cpu_s(), time.monotonic(), self.hosts / HOST_PERIOD_S
+        placed = self._ask((number % self.hosts for number in range(int(rate * self.seconds))), rate)
         spoilt = set(self.bad_hosts())
-        waiting: dict[str, Future[Message]] = {}
-        for number in range(int(rate * self.seconds)):
-            time.sleep(max(0.0, began + number / rate - time.monotonic()))
-            asked, sent = self._send(number % self.hosts)
-            if _host(number % self.hosts) not in spoilt:
-                waiting[asked] = sent
-        self.answers.until(waiting)
-        took = [float(self.answers.at_ms[asked] - sent.result(10).timestamp_ms) for asked, sent in waiting.items()]
+        healthy = {asked: at_ms for asked, (host, at_ms) in placed.items() if host not in spoilt}
+        self.answers.until(healthy)
+        took = [float(self.answers.at_ms[asked] - at_ms) for asked, at_ms in healthy.items()]
         self.found[f"healthy_p99_ms_{name}"] = p99(took)
         self.found[f"healthy_p50_ms_{name}"] = sorted(took)[len(took) // 2]
         self.found[f"cores_used_{name}"] = (self._cpu_s() - cpu) / (time.monotonic() - began)
@@ -272,11 +267,43 @@ class Run:
 
     # ------------------------------------------------------------ what they share
 
-    def _send(self, number: int) -> tuple[str, Future[Message]]:
-        assert self._producer is not None
+    def _ask(self, numbers: Iterable[int], rate: float = 0) -> dict[str, tuple[str, int]]:
+        """Ask these hosts, `rate` a second (0: as fast as it goes). Returns by request its host, and when Kafka had it
+        (ms UTC)."""
+        return asyncio.run(self._asked(numbers, rate))
+
+    async def _asked(self, numbers: Iterable[int], rate: float) -> dict[str, tuple[str, int]]:
+        loop = asyncio.get_running_loop()
+        producer = NativeProducer(self.endpoints, "bench", loop, linger_ms=5)
+        await asyncio.to_thread(producer.prepare, (FETCH_REQUESTS,))
+        placed: dict[str, tuple[str, int]] = {}
+        failed: list[KafkaClientError] = []
+
+        def told(asked: str, message: Message | None, error: KafkaClientError | None) -> None:
+            if message is not None:
+                placed[asked] = (message.key, message.timestamp_ms)
+            elif error is not None:
+                failed.append(error)
+
+        began, sent = loop.time(), 0
+        for number in numbers:
+            if rate and (early := began + sent / rate - loop.time()) > 0:
+                await asyncio.sleep(early)
+            elif sent % 100 == 0:
+                await asyncio.sleep(0)  # acknowledgements
+            request = self._request(_host(number))
+            producer.send(FETCH_REQUESTS, request.host, encode_record(request), partial(told, request.request_id))
+            sent += 1
+        while len(placed) + len(failed) < sent:
+            await asyncio.sleep(0.01)
+        await producer.close()
+        if failed:
+            raise failed[0]
+        return placed
+
+    def _request(self, host: str) -> FetchRequest:
         self._sent += 1
-        host = _host(number)
-        request = FetchRequest(
+        return FetchRequest(
             request_id=f"{self._sent:x}",
             kind="feed",
             url=f"http://{host}/feed.xml",
@@ -285,7 +312,6 @@ class Run:
             origin=Origin(publisher=host, name="A publisher of the bench", country="NZ", language="en"),
             requested_ms=time.time_ns() // 1_000_000,
         )
-        return request.request_id, self._producer.send(FETCH_REQUESTS, host, encode_record(request))
 
     def _limits(self, name: str) -> None:
         counted = self.publishers.ask("counts")
