@@ -290,7 +290,7 @@ class Run:
             if rate and (early := began + sent / rate - loop.time()) > 0:
                 await asyncio.sleep(early)
             elif sent % 100 == 0:
-                await asyncio.sleep(0)  # acknowledgements
+                await asyncio.sleep(0.005)  # small batches, as the poll job writes them
             request = self._request(_host(number))
             producer.send(FETCH_REQUESTS, request.host, encode_record(request), partial(told, request.request_id))
             sent += 1
