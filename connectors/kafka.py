@@ -280,10 +280,12 @@ def open_consumer(endpoints: Endpoints, **more: Any) -> Any:
         isolation_level="read_committed",
         enable_auto_commit=False,
         allow_auto_create_topics=False,
-        max_partition_fetch_bytes=more.pop("max_partition_fetch_bytes", MAX_REQUEST_BYTES),
-        fetch_max_bytes=16 * 1024 * 1024,
-        fetch_max_wait_ms=200,
-        **more,
+        **{
+            "max_partition_fetch_bytes": MAX_REQUEST_BYTES,
+            "fetch_max_bytes": 16 * 1024 * 1024,
+            "fetch_max_wait_ms": 200,
+            **more,
+        },
     )
 
 

@@ -21,6 +21,10 @@ from state_schemas.topics import Topic
 # Of one partition at a time: the library hands over all it has of one before the next, and a backlog of a partition is
 # one of few hosts. A larger batch comes whole all the same.
 PARTITION_BYTES = 64 * 1024
+# Records are gathered for so long, or until there are so many bytes: at 500 records a second, each fetched by itself as
+# it comes, two thirds of a member's CPU go into asking for them.
+GATHERED_BYTES = 64 * 1024
+GATHERED_MS = 50
 
 
 class _Rebalance(AsyncConsumerRebalanceListener):
@@ -83,6 +87,8 @@ class GroupMember:
                 group_id=group,
                 auto_offset_reset="earliest",
                 max_partition_fetch_bytes=PARTITION_BYTES,
+                fetch_min_bytes=GATHERED_BYTES,
+                fetch_max_wait_ms=GATHERED_MS,
                 partition_assignment_strategy=(RangePartitionAssignor,),
                 session_timeout_ms=int(session_timeout_s * 1000),
                 heartbeat_interval_ms=int(session_timeout_s * 1000 / 5),
