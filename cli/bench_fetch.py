@@ -48,6 +48,7 @@ BACKLOG_HOSTS = 4  # times the hosts
 HOST_PERIOD_S = 2.0  # between two requests to a host, where they come evenly
 BAD_EACH = 100  # one host of so many
 PATIENCE_S = 120.0
+SETTLING_MS = 2_000  # of an even phase, left out
 PLAIN = "a plain aiohttp loop, no Kafka, no politeness"
 
 
@@ -223,7 +224,9 @@ class Run:
         cpu, began, rate = self._cpu_s(), time.monotonic(), self.hosts / HOST_PERIOD_S
         placed = self._ask((number % self.hosts for number in range(int(rate * self.seconds))), rate)
         spoilt = set(self.bad_hosts())
-        healthy = {asked: at_ms for asked, (host, at_ms) in placed.items() if host not in spoilt}
+        # What the phase before has left is over by then.
+        from_ms = min(at_ms for _, at_ms in placed.values()) + SETTLING_MS
+        healthy = {asked: at_ms for asked, (host, at_ms) in placed.items() if host not in spoilt and at_ms >= from_ms}
         self.answers.until(healthy)
         took = [float(self.answers.at_ms[asked] - at_ms) for asked, at_ms in healthy.items()]
         self.found[f"healthy_p99_ms_{name}"] = p99(took)
