@@ -35,6 +35,11 @@ class SeenItem(NamedTuple):
     title: int = 0
     stamp: int = 0
 
+    @property
+    def whole(self) -> bool:
+        """More than its identity is remembered: it was in the last document."""
+        return bool(self.link or self.title or self.stamp)
+
 
 def pack_seen(items: Iterable[SeenItem], whole: int) -> bytes:
     """Items, newest first: the first `whole` (< 65,536) at 16 bytes each, of the others the identity alone, at 8.

@@ -4,49 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import os
 import resource
 import signal
 import sys
 
-import structlog
 import uvloop
-from structlog.typing import Processor
 
 from connectors.settings import Endpoints, SettingsError
 from services.fetcher.policy import FetchPolicy
 from services.fetcher.service import run
 from services.fetcher.settings import FetcherSettings
+from services.watching import log_as_json
 from udfs.profiles import ProfileError, policy
 
 # 512 requests under way, two hosts each where they were redirected, and 2,000 hosts with a kept connection or two.
 _FILES = 8_192
-
-
-def _log_as_json() -> None:
-    shared: list[Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-    ]
-    structlog.configure(
-        processors=[*shared, structlog.processors.JSONRenderer(sort_keys=False)],
-        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
-    )
-    handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(),
-            ],
-        )
-    )
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    # A broker that restarts is an expected fault: our own lines say so, without the library's tracebacks.
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)
 
 
 def _more_files() -> None:
@@ -70,7 +43,8 @@ async def _main(settings: FetcherSettings, endpoints: Endpoints, bounds: FetchPo
 
 def main() -> int:
     """The exit status: 0 told to stop, 1 something broke (start it again), 2 a setting cannot be used."""
-    _log_as_json()
+    # A broker that restarts is an expected fault: our own lines say so, without the library's tracebacks.
+    log_as_json("kafka")
     _more_files()
     try:
         endpoints = Endpoints.from_mapping(os.environ)

@@ -1,11 +1,10 @@
-"""What the fetcher counts, and /health and /metrics on loopback."""
+"""What the fetcher counts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from aiohttp import web
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 
 class Metrics:
@@ -42,26 +41,3 @@ class Metrics:
     def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
         """A value that is read when it is asked for."""
         Gauge(f"broadsheet_fetcher_{name}", help_text, registry=self.registry).set_function(read)
-
-
-async def serve(port: int, metrics: Metrics, health: Callable[[], tuple[bool, dict[str, object]]]) -> web.AppRunner:
-    """Serve until the runner is cleaned up. health: is all well, and the state. Raises OSError: port taken."""
-
-    async def answer_health(_: web.Request) -> web.Response:
-        well, state = health()
-        return web.json_response(state, status=200 if well else 503)
-
-    async def answer_metrics(_: web.Request) -> web.Response:
-        return web.Response(body=generate_latest(metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
-
-    app = web.Application()
-    app.router.add_get("/health", answer_health)
-    app.router.add_get("/metrics", answer_metrics)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-    except OSError:
-        await runner.cleanup()
-        raise
-    return runner

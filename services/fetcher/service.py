@@ -32,12 +32,13 @@ from services.fetcher.answers import (
 from services.fetcher.confidence import fault, hush, without_secrets
 from services.fetcher.fetching import Fetching, Held
 from services.fetcher.intake import Intake
-from services.fetcher.metrics import Metrics, serve
+from services.fetcher.metrics import Metrics
 from services.fetcher.offsets import Ticket
 from services.fetcher.outlet import Outlet, OutletError
 from services.fetcher.pages import PageMemory, digest
 from services.fetcher.policy import FetchPolicy
 from services.fetcher.settings import FetcherSettings
+from services.watching import serve
 from state_schemas.codec import DecodeError, decode_record
 from state_schemas.fetching import Body, FetchRequest, FetchResult, RawItem
 from state_schemas.topics import FEEDS_FETCHED, FETCH_REQUESTS_PRIORITY, ITEMS_RAW, QUARANTINE
@@ -261,7 +262,7 @@ async def run(settings: FetcherSettings, endpoints: Endpoints, policy: FetchPoli
     runner: web.AppRunner | None = None
     producer: NativeProducer | None = None
     try:
-        runner = await serve(settings.port, metrics, health)
+        runner = await serve(settings.port, metrics.registry, health)
         producer = await _producer(endpoints, stop)
         if producer is None:
             return ""

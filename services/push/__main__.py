@@ -3,52 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import sys
 
-import structlog
 import uvloop
-from structlog.typing import Processor
 
 from connectors.kafka import KafkaClientError
 from connectors.settings import Endpoints, SettingsError
 from services.push.policy import PushPolicy
 from services.push.service import run
 from services.push.settings import PushSettings
+from services.watching import log_as_json
 from udfs.profiles import ProfileError, policy
 
 # The producer's and the follower's threads take turns with the event loop: Python's 5 ms would be half of what a
 # delivery may take.
 _SWITCH_S = 0.0005
-
-
-def _log_as_json() -> None:
-    shared: list[Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-    ]
-    structlog.configure(
-        processors=[*shared, structlog.processors.JSONRenderer(sort_keys=False)],
-        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
-    )
-    handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(),
-            ],
-        )
-    )
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    # A broker that restarts is an expected fault: our own lines say so, without the library's tracebacks.
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)
-    # What is no HTTP is answered 400; the internet sends too much of it for a line each.
-    logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
 
 
 async def _main(settings: PushSettings, endpoints: Endpoints, bounds: PushPolicy) -> None:
@@ -61,7 +32,9 @@ async def _main(settings: PushSettings, endpoints: Endpoints, bounds: PushPolicy
 
 def main() -> int:
     """The exit status: 0 told to stop, 1 Kafka cannot be used (start it again), 2 a setting cannot be used."""
-    _log_as_json()
+    # A broker that restarts is an expected fault: our own lines say so, without the library's tracebacks.
+    # What is no HTTP is answered 400; the internet sends too much of it for a line each.
+    log_as_json("kafka", "aiohttp")
     sys.setswitchinterval(_SWITCH_S)
     try:
         endpoints = Endpoints.from_mapping(os.environ)

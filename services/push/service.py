@@ -16,12 +16,13 @@ from connectors.kafka_native import NativeProducer
 from connectors.settings import Endpoints
 from services.push.app import Receiver
 from services.push.following import Following
-from services.push.metrics import Metrics, serve
+from services.push.metrics import Metrics
 from services.push.policy import PushPolicy
 from services.push.register import Register
 from services.push.server import BoundedServer, Connections
 from services.push.settings import PushSettings
 from services.push.signals import Signals
+from services.watching import serve
 from state_schemas.topics import POLL_SIGNALS
 
 # The follower reads several times a second; a silence this long means that its thread hangs.
@@ -78,7 +79,7 @@ async def run(settings: PushSettings, endpoints: Endpoints, policy: PushPolicy, 
     runners: list[web.BaseRunner] = []
     producer: NativeProducer | None = None
     try:
-        runners.append(await serve(settings.metrics_port, metrics, health))
+        runners.append(await serve(settings.metrics_port, metrics.registry, health))
         # It listens at once: until the topics are read, hubs are told to come again.
         listening = web.ServerRunner(BoundedServer(receiver.answer, door, policy), shutdown_timeout=_CLOSING_S)
         await listening.setup()

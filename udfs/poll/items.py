@@ -55,19 +55,20 @@ def difference(
     remembered = unpack_seen(seen)
     by_identity = {item.identity: item for item in remembered}
     by_link = {item.link: item for item in remembered if item.link}
-    shared = Counter(page_address(entry.link) for entry in entries if entry.link)
+    pages = [page_address(entry.link) if entry.link else "" for entry in entries]
+    shared = Counter(pages)
 
     known: list[tuple[Entry, SeenItem, SeenItem]] = []
     new: list[tuple[Entry, SeenItem]] = []
     kept: list[SeenItem] = []
     announced: list[Entry] = []
     by_page_alone = 0
-    for entry in entries:
-        now = _seen(entry, alone=shared[page_address(entry.link)] == 1 if entry.link else False)
+    for entry, page in zip(entries, pages, strict=True):
+        now = _seen(entry, page if shared[page] == 1 else "")
         before = by_identity.get(now.identity)
         if before is None:
             before = by_link.get(now.link)
-            if before is not None and before.identity == announcement(entry.link).identity:
+            if before is not None and before.identity == _announced(page).identity:
                 announced.append(entry)
                 kept.append(now)
                 continue
@@ -81,14 +82,14 @@ def difference(
     known += again
 
     # An item that left the document is remembered by its identity alone: what it was like is not known.
-    was = [(before, now) for _, before, now in known if before.title or before.stamp or before.link]
+    was = [(before, now) for _, before, now in known if before.whole]
     restless = sum(1 for before, now in was if before.stamp != now.stamp and before.title == now.title)
     stamps_restless = trust_stamps and restless >= 3 and restless >= policy.restless_share * len(was)
     changed: list[Entry] = []
     late: dict[int, SeenItem] = {}
     for entry, before, now in known:
         moved = trust_stamps and not stamps_restless and before.stamp != now.stamp
-        if not (before.title or before.stamp or before.link):
+        if not before.whole:
             continue
         if not (trust_titles and before.title != now.title) and not moved:
             continue
@@ -128,8 +129,20 @@ def as_before(seen: bytes) -> Known:
 
 def announcement(link: str) -> SeenItem:
     """What is remembered of a page that a push named, until its feed lists it."""
-    page = page_address(link)
-    return SeenItem(identity=hash64(f"announced {page}"), link=hash64(page) & 0xFFFFFFFF)
+    return _announced(page_address(link))
+
+
+def link_hash(link: str) -> int:
+    """What is remembered of a link."""
+    return _page_hash(page_address(link))
+
+
+def _announced(page: str) -> SeenItem:
+    return SeenItem(identity=hash64(f"announced {page}"), link=_page_hash(page))
+
+
+def _page_hash(page: str) -> int:
+    return hash64(page) & 0xFFFFFFFF
 
 
 def _met_again(
@@ -147,11 +160,11 @@ def _met_again(
     return [each for each in new if each[0].identity not in found], again
 
 
-def _seen(entry: Entry, *, alone: bool) -> SeenItem:
-    """What to remember of an entry. alone: no other entry of the document has its link, so that it identifies."""
+def _seen(entry: Entry, page: str) -> SeenItem:
+    """What to remember of an entry. page: its page's address, where no other entry of the document has the same."""
     return SeenItem(
         identity=int(entry.identity, 16),
-        link=(hash64(page_address(entry.link)) & 0xFFFFFFFF) if alone else 0,
+        link=_page_hash(page) if page else 0,
         title=_title_hash(entry.title),
         stamp=_stamp_hash(entry.published_ms, entry.updated_ms),
     )

@@ -16,7 +16,7 @@ from udfs.articles.canonical import site
 from udfs.feeds.document import Child, FeedError, ParsedFeed
 from udfs.feeds.identity import page_address
 from udfs.poll.actions import Action, Ask, Decision, Found, SetAside
-from udfs.poll.items import announcement, difference
+from udfs.poll.items import announcement, difference, link_hash
 from udfs.poll.pages import ask_again, ask_page, host_of, retract
 from udfs.poll.policy import DAY_MS, HOUR_MS, PollPolicy
 from udfs.poll.rate import first_observed, observed, within
@@ -121,7 +121,7 @@ def ask_announced(state: FeedState, links: tuple[str, ...], now_ms: int, policy:
     remembered = unpack_seen(state.seen)
     known = {item.link for item in remembered}
     fresh = tuple(link for link in links if announcement(link).link not in known)
-    whole = sum(1 for item in remembered if item.link or item.title or item.stamp)
+    whole = sum(1 for item in remembered if item.whole)
     # What the feed lists stays remembered, however many pages pushes name before the next poll sorts them out.
     room = max(0, policy.remembered_index + policy.recheck_links - whole)
     asks = ask_again(state, fresh, now_ms, policy, announced=True)[:room]
@@ -157,17 +157,17 @@ def _retractions(
         named = deletion.ref if deletion.ref.startswith(("http://", "https://")) else ""
         if page_address(deletion.link or named) in pages_now:
             continue
-        if deletion.link and _link_hash(deletion.link) in links:
+        if deletion.link and link_hash(deletion.link) in links:
             actions += _withdrawn(state, deletion.link, now_ms, policy)
-            forgotten |= {identity, _link_hash(deletion.link)}
-        elif named and (identity in identities or _link_hash(named) in links):
+            forgotten |= {identity, link_hash(deletion.link)}
+        elif named and (identity in identities or link_hash(named) in links):
             actions += _withdrawn(state, named, now_ms, policy)
-            forgotten |= {identity, _link_hash(named)}
+            forgotten |= {identity, link_hash(named)}
         elif identity in identities:
             actions.append(SetAside("deletion_without_page", state.source.feed_id, deletion.ref[:200]))
             forgotten.add(identity)
     left = [item for item in unpack_seen(seen) if item.identity not in forgotten and item.link not in forgotten]
-    return actions, pack_seen(left, sum(1 for item in left if item.link or item.title or item.stamp))
+    return actions, pack_seen(left, sum(1 for item in left if item.whole))
 
 
 def _withdrawn(state: FeedState, link: str, now_ms: int, policy: PollPolicy) -> tuple[Action, ...]:
@@ -177,10 +177,6 @@ def _withdrawn(state: FeedState, link: str, now_ms: int, policy: PollPolicy) -> 
 
 def _site(address: str) -> str:
     return site(f"http://{host_of(address)}/")
-
-
-def _link_hash(link: str) -> int:
-    return hash64(page_address(link)) & 0xFFFFFFFF
 
 
 def _delays(state: FeedState, new: tuple[Entry, ...], now_ms: int, policy: PollPolicy) -> tuple[int, tuple[int, ...]]:
