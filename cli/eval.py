@@ -94,9 +94,39 @@ def captured_feeds(folder: Path, as_json: bool) -> None:
         click.echo(line)
 
 
-def _progress(total: int) -> Callable[[int], None]:
+@evaluate.command("extract")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("truth", metavar="TRUTH", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--only-ours", is_flag=True, help="Leave trafilatura and newspaper4k out.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+def extraction(folder: Path, truth: Path, only_ours: bool, as_json: bool) -> None:
+    """Extract the captured pages of DIR and compare with TRUTH, beside plain trafilatura and newspaper4k.
+
+    DIR holds HTML, plain or gzipped. TRUTH has a JSON object a line: `file` (below DIR), `url`, `publisher`, `country`,
+    `title`, `authors`, `published_at`, `text`, and `image` where known. Pages a second are those of one core.
+    """
+    from cli.extract_evaluation import TruthError, evaluate, figures, read_truth, table
+    from udfs.articles.canonical import load_tracking_parameters
+
+    try:
+        rows = read_truth(truth)
+        reference = Endpoints.from_mapping(os.environ).reference_data_folder()
+        tracking = load_tracking_parameters(reference / "tracking_parameters.txt")
+        found = evaluate(folder, rows, tracking, not only_ours, _progress(len(rows), "read"))
+    except (SettingsError, TruthError, ValueError) as error:
+        raise UserError(str(error)) from None
+    except OSError as error:
+        raise UserError(f"{error.filename or truth}: {error.strerror or error}") from None
+    if as_json:
+        click.echo(json.dumps(figures(found), ensure_ascii=False))
+        return
+    for line in table(found):
+        click.echo(line)
+
+
+def _progress(total: int, verb: str = "encoded") -> Callable[[int], None]:
     def show(done: int) -> None:
         if done % 100 == 0 or done == total:
-            click.echo(f"\rencoded {done} of {total}", nl=done == total, err=True)
+            click.echo(f"\r{verb} {done} of {total}", nl=done == total, err=True)
 
     return show
