@@ -1,7 +1,7 @@
-"""Publishers' text as plain, safe, comparable text. What is shown is only cleaned; folding is for comparison alone.
+"""Publishers' HTML fragments as plain text, and titles for comparison. Folding is for comparison alone, never shown.
 
-Cleaned: Unicode NFC, one kind of space, no control, bidi or zero-width characters. Entities and markup are decoded
-once, by the parser that read them: text that still looks like markup is text.
+Which characters are kept stands in `characters.py`. Entities and markup are decoded once, by the parser that read
+them: text that still looks like markup or like an entity is text ("AT&amp;amp;T" in a page's source is "AT&amp;T").
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ import unicodedata
 
 from lxml import etree, html
 
-# Longest title, lede and body kept, characters: ten times what the longest honest ones have.
-MAX_TITLE_CHARS = 500
+from udfs.articles.characters import MAX_LINE_CHARS, MAX_TEXT_CHARS, clean_line, clean_text, without_forbidden
+
+__all__ = [
+    "MAX_BODY_CHARS", "MAX_LEDE_CHARS", "MAX_TITLE_CHARS", "clean_line", "clean_text", "folded", "folded_title",
+    "text_of_element", "text_of_html", "without_publisher",
+]  # fmt: skip
+
+MAX_TITLE_CHARS = MAX_LINE_CHARS
 MAX_LEDE_CHARS = 2_000
-MAX_BODY_CHARS = 400_000
+MAX_BODY_CHARS = MAX_TEXT_CHARS
 # A feed's HTML fragment longer than this is cut before it is parsed.
 _MAX_FRAGMENT_CHARS = 2_000_000
 
-# C0 and C1 controls, bidi controls, zero-width spaces, soft hyphen, BOM, interlinear and tag characters.
-# U+200C and U+200D stay: Persian and the Indic scripts are misspelt without them.
-_JUNK = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f\ud800-\udfff]"
-)
-_LOOSE_JOINER = re.compile(r"(?<![^\s])[\u200c\u200d]+|[\u200c\u200d]+(?![^\s])")
-_SPACES = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r"[^\S\n]*\n\s*")
-_MARKUP = re.compile(r"<[a-zA-Z/!][^>]*>|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
+# Up to the next "<": a megabyte of opening brackets must not be searched from each of them to its end.
+_MARKUP = re.compile(r"<[a-zA-Z/!][^<>]*>|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
 _BLOCK_TAGS = """
     address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main
     nav ol p pre section table td th tr ul
@@ -41,24 +39,13 @@ _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘－"), "-")
 _FOLDED = _QUOTES | _DASHES | {ord("…"): "..."}
 
 
-def clean_line(text: str, limit: int = MAX_TITLE_CHARS) -> str:
-    """One line of clean text, at most `limit` characters."""
-    return _SPACES.sub(" ", _cleaned(text[: 4 * limit]).replace("\n", " ")).strip()[:limit].rstrip()
-
-
-def clean_text(text: str, limit: int = MAX_BODY_CHARS) -> str:
-    """Clean text with one line a paragraph and no empty lines, at most `limit` characters."""
-    text = _cleaned(text[: 2 * limit].replace("\r\n", "\n").replace("\r", "\n").replace("\u2029", "\n"))
-    return _LINES.sub("\n", _SPACES.sub(" ", text)).strip()[:limit].rstrip()
-
-
 def text_of_html(fragment: str, limit: int = MAX_BODY_CHARS) -> str:
     """The text of a feed's HTML fragment, decoded once; a fragment without markup or entities is text already."""
     fragment = fragment[:_MAX_FRAGMENT_CHARS]
     if not _MARKUP.search(fragment):
         return clean_text(fragment, limit)
     try:
-        root = html.fragment_fromstring(_JUNK.sub("", fragment), create_parent="div")
+        root = html.fragment_fromstring(without_forbidden(fragment), create_parent="div")
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return clean_text(_MARKUP.sub(" ", fragment), limit)
     return clean_text(text_of_element(root), limit)
@@ -120,7 +107,3 @@ def without_publisher(title: str, *names: str) -> str:
                 break
         else:
             return title
-
-
-def _cleaned(text: str) -> str:
-    return _LOOSE_JOINER.sub("", _JUNK.sub("", unicodedata.normalize("NFC", text.replace("\x85", "\n"))))
