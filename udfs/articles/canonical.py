@@ -208,6 +208,8 @@ def _split(url: str) -> _Parts | None:
 
 
 def _ascii_host(host: str) -> str | None:
+    if len(host) > 253:  # RFC 1035
+        return None
     if ":" in host:  # an IPv6 address, its brackets taken off
         return f"[{host}]" if _is_address(host) else None
     if host.isascii():

@@ -138,8 +138,8 @@ def _decoded(block: str) -> tuple[list[Any], bool]:
         try:
             value, at = _decoder.raw_decode(block, match.start())
         except (ValueError, RecursionError):
-            # "[CDATA[" opens with a bracket that opens nothing.
-            if not values and block[match.start() :].startswith("[CDATA["):
+            # "[CDATA[" opens with a bracket that opens nothing. Once: a decoder's error counts the lines before it.
+            if not at and block.startswith("[CDATA[", match.start()):
                 at = match.start() + len("[CDATA[")
                 continue
             return values, False
