@@ -1,7 +1,7 @@
 """The running text of a page, and whether it is an article's. A function of the page alone: nothing is remembered.
 
-trafilatura finds the text; what it gives is then freed of echoes, of consent notices and of the title, and held
-against the plain paragraphs of the page where it found too little.
+`prose.py` finds the text among the page's lines. Where that is little, trafilatura, the plain paragraphs and the
+`articleBody` of the page's JSON-LD are asked too. The text is then freed of echoes, consent notices and the title.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from trafilatura import bare_extraction
 from trafilatura.settings import Document
 
 from udfs.articles.page import Page
+from udfs.articles.prose import prose_of
 from udfs.articles.text import clean_text, folded, text_of_element, text_of_html
 
 # Below this a text found by the extractor is weighed against the page's own paragraphs, characters.
 _SHORT_CHARS = 250
+# Elements of a page so small that the extractors' statistics say little.
+_SMALL_ELEMENTS = 400
 # A line this long that comes twice is an echo of the extractor or of the page; shorter ones may be a refrain.
 _ECHO_CHARS = 40
 # A longer paragraph that mentions cookies is about them.
@@ -65,21 +68,28 @@ def body_text(page: Page, title: str, article_body: str) -> tuple[str, str]:
     article_body: `articleBody` of the page's JSON-LD, used where the page itself shows much less. The tree of `page`
     is used up.
     """
-    spare = deepcopy(page.tree) if page.tree.xpath("count(//*)") < 400 else None
-    document = bare_extraction(
-        page.tree, with_metadata=False, deduplicate=False, include_comments=False, include_tables=False
-    )
-    text = _tidy(document.text or "" if isinstance(document, Document) else "", title)
-    if len(text) < _SHORT_CHARS and spare is not None:
-        paragraphs = _tidy(_paragraphs(spare), title)
-        if len(paragraphs) > len(text):
-            text = paragraphs
+    root = page.tree.find("body")
+    described = page.first("og:description", "description", "twitter:description")
+    text = _tidy(prose_of(root, title, described).text, title) if root is not None else ""
     stated = ""
     if len(article_body) > 2 * max(len(text), _SHORT_CHARS // 2):
         stated = _tidy(text_of_html(article_body), title)
     if len(stated) > 2 * len(text):
         return stated, "json_ld"
+    if len(text) < _SHORT_CHARS:
+        text = max(text, _second_opinion(page.tree, title), key=len)
     return text, "page" if text else ""
+
+
+def _second_opinion(tree: html.HtmlElement, title: str) -> str:
+    """What a page of little text yields by other ways: plain paragraphs of a small page, trafilatura on any."""
+    small = tree.xpath("count(//*)") < _SMALL_ELEMENTS
+    paragraphs = _tidy(_paragraphs(deepcopy(tree)), title) if small else ""
+    document = bare_extraction(
+        tree, with_metadata=False, deduplicate=False, include_comments=False, include_tables=False
+    )
+    found = _tidy(document.text or "" if isinstance(document, Document) else "", title)
+    return max(found, paragraphs, key=len)
 
 
 def is_consent_notice(text: str) -> bool:
@@ -116,9 +126,6 @@ def _tidy(text: str, title: str) -> str:
             seen.add(same)
         kept.append(line)
     return "\n".join(kept)
-
-
-_FURNITURE = "//nav|//header[not(ancestor::article)]|//footer|//aside|//form|//button|//figure|//dialog"
 
 
 def _paragraphs(tree: html.HtmlElement) -> str:

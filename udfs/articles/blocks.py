@@ -1,0 +1,177 @@
+"""The lines of a page in reading order, each with what its markup says of it: where it stands, how much of it is link.
+
+Decides nothing about what is article: that is `prose.py`. A function of the tree alone, which it leaves as it was.
+A line is a run of text between two block boundaries, spaces made one. Scripts, forms, navigation, figures and other
+elements that never hold running text are not entered at all.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lxml import html
+
+_BLOCK_TAGS = """
+    address article aside blockquote body center dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4
+    h5 h6 header hgroup hr li main ol p pre section summary table tbody td tfoot th thead tr ul
+"""
+_NEVER_TAGS = """
+    script style noscript template iframe object svg math head nav button select textarea input label figure figcaption
+    audio video canvas picture dialog menu map area embed option datalist
+"""
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_NEVER = frozenset(_NEVER_TAGS.split())
+# By their tags alone; some systems wrap the whole page in one of them.
+_APART_TAGS = frozenset(("aside", "footer", "form", "fieldset"))
+# Never furniture as a whole, whatever classes a theme gives them.
+_FRAMES = frozenset(("html", "body", "main", "article"))
+
+# What themes and content systems call things that stand in or beside an article and are no part of it. Whole words of
+# class and id names, by kind: `apart` has running text of its own that is another's; `about` is about the article.
+_APART = r"""
+    related\w* | recommend\w* | recirc\w* | outbrain | taboola | trending | popular | most-?read | meist\w+ | masleido
+    | comments? | commentlist | disqus | kommentar\w* | comentarios? | commentaires? | reacties? | yorum\w*
+    | komentar\w* | newsletter\w* | cookies? | consent | gdpr
+    | read-?(?:more|also|next) | also-?read | more-?(?:on|news|stories|from)
+    | sidebar | footer | promos? | sponsor\w* | adverts? | advertis\w+ | adslot | breadcrumbs? | toc | disclaimer
+    | table-of-contents | feedback | skip-?links?
+"""
+_ABOUT = r"""
+    ads? | banner | teasers? | share | sharing | social\w* | subscri\w* | signup | sign-?up | login | tags? | tag-?list
+    | topics? | keywords? | bylines? | authors? | bio | dateline | timestamps? | date | meta | captions? | credits?
+    | copyright | menu | navigation | nav | toolbar | pagination | pager | modal | popup | overlay | tooltip | gallery
+    | slideshow | carousel | videos? | player | widgets? | \w*box(?:en)? | poll | quiz | print | hidden | sr-?only
+    | visually-?hidden | screen-?reader\w* | cards? | pull-?quotes? | pull-?right | pull-?left | embeds? | cta
+    | playlist
+"""
+_WORDS = re.compile(rf"(?<![a-z])(?:(?P<apart>{_APART})|(?P<about>{_ABOUT}))(?![a-z])", re.VERBOSE)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+# Longer names are generated ones, and searching them costs.
+_MAX_NAME_CHARS = 600
+
+
+class Block:
+    """A block element. parent: number of the one around it, -1 of none; its lines: `first` up to `end`."""
+
+    __slots__ = ("end", "first", "names", "parent", "tag")
+
+    def __init__(self, tag: str, names: str, parent: int, first: int) -> None:
+        self.tag = tag
+        self.names = names
+        self.parent = parent
+        self.first = first
+        self.end = first
+
+
+# Scripts whose letters say as much as two and a half Latin ones.
+_DENSE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+
+
+class Line:
+    """One line. linked: characters inside links. size: characters, as many as a translation into Latin letters has.
+
+    block: number of the nearest block around it.
+    furniture: (names, kind) of each element around it that by its names is furniture. in_header: below a <header>.
+    """
+
+    __slots__ = ("block", "furniture", "in_header", "linked", "size", "tag", "text")
+
+    def __init__(
+        self, text: str, linked: int, tag: str, block: int, furniture: tuple[tuple[str, str], ...], in_header: bool
+    ) -> None:
+        self.text = text
+        self.size = len(text) if text.isascii() else len(text) + 3 * len(_DENSE.findall(text)) // 2
+        self.linked = min(linked, len(text))
+        self.tag = tag
+        self.block = block
+        self.furniture = furniture
+        self.in_header = in_header
+
+    def __repr__(self) -> str:
+        return f"Line({self.tag}, {self.text[:60]!r})"
+
+
+def read_blocks(root: html.HtmlElement) -> tuple[list[Block], list[Line]]:
+    """The blocks below `root`, itself first, outer before inner, and the lines in order."""
+    reader = _Reader()
+    reader.enter(root, False)
+    return reader.blocks, reader.lines
+
+
+class _Reader:
+    """One pass over a tree. The parser bounds its depth at 256, so recursion is bounded too."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.lines: list[Line] = []
+        self._pieces: list[str] = []
+        self._linked = 0
+        self._block = -1
+        self._furniture: tuple[tuple[str, str], ...] = ()
+        self._in_header = False
+        self._kinds: dict[str, str] = {}
+
+    def enter(self, element: html.HtmlElement, in_link: bool) -> None:
+        """Read one element, which is of no kind that is never entered."""
+        tag = element.tag
+        if tag not in _BLOCKS:
+            self._inside(element, in_link or tag == "a")
+            return
+        self._flush()
+        before = (self._block, self._furniture, self._in_header)
+        names = f"{element.get('class') or ''} {element.get('id') or ''}"
+        block = Block(tag, names, self._block, len(self.lines))
+        self._block = len(self.blocks)
+        self.blocks.append(block)
+        if tag in _APART_TAGS:
+            self._furniture = (*self._furniture, (tag, "apart"))
+        if tag not in _FRAMES:
+            if names != " " and len(names) < _MAX_NAME_CHARS and (kind := self._kind(names)):
+                self._furniture = (*self._furniture, (names, kind))
+            self._in_header = self._in_header or tag == "header"
+        self._inside(element, in_link)
+        self._flush()
+        block.end = len(self.lines)
+        self._block, self._furniture, self._in_header = before
+
+    def _inside(self, element: html.HtmlElement, in_link: bool) -> None:
+        text = element.text
+        if text:
+            self._pieces.append(text)
+            if in_link:
+                self._linked += len(text)
+        breaks = 0
+        for child in element:
+            tag = child.tag
+            if tag.__class__ is str and tag not in _NEVER:
+                if tag == "br":
+                    breaks += 1
+                    # Two in a row are a paragraph's end, as old pages write it; one is a space.
+                    if breaks == 2:
+                        self._flush()
+                    self._pieces.append(" ")
+                else:
+                    self.enter(child, in_link)
+            tail = child.tail
+            if tail:
+                self._pieces.append(tail)
+                if in_link:
+                    self._linked += len(tail)
+                if breaks and not tail.isspace():
+                    breaks = 0
+
+    def _flush(self) -> None:
+        if self._pieces:
+            text = " ".join("".join(self._pieces).split())
+            if text:
+                tag = self.blocks[self._block].tag
+                self.lines.append(Line(text, self._linked, tag, self._block, self._furniture, self._in_header))
+            self._pieces = []
+            self._linked = 0
+
+    def _kind(self, names: str) -> str:
+        kind = self._kinds.get(names)
+        if kind is None:
+            match = _WORDS.search(_CAMEL.sub("-", names).lower())
+            kind = self._kinds[names] = (match.lastgroup or "") if match else ""
+        return kind
