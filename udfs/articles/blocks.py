@@ -42,9 +42,11 @@ _ABOUT = r"""
     | copyright | menu | navigation | nav | toolbar | pagination | pager | modal | popup | overlay | tooltip | gallery
     | slideshow | carousel | videos? | player | widgets? | \w*box(?:en)? | poll | quiz | print | hidden | sr-?only
     | visually-?hidden | screen-?reader\w* | cards? | pull-?quotes? | pull-?right | pull-?left | embeds? | cta
-    | playlist
+    | playlist | photos? | images? | imgs? | fotos? | bild\w* | pictures?
 """
 _WORDS = re.compile(rf"(?<![a-z])(?:(?P<apart>{_APART})|(?P<about>{_ABOUT}))(?![a-z])", re.VERBOSE)
+# "print:hidden", "px-[3px]": what a class does on some screens says nothing of what it holds.
+_UTILITIES = re.compile(r"\S*[:\[]\S*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Longer names are generated ones, and searching them costs.
 _MAX_NAME_CHARS = 600
@@ -172,6 +174,6 @@ class _Reader:
     def _kind(self, names: str) -> str:
         kind = self._kinds.get(names)
         if kind is None:
-            match = _WORDS.search(_CAMEL.sub("-", names).lower())
+            match = _WORDS.search(_CAMEL.sub("-", _UTILITIES.sub("", names)).lower())
             kind = self._kinds[names] = (match.lastgroup or "") if match else ""
         return kind

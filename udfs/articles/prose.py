@@ -30,6 +30,7 @@ class ProsePolicy:
     flow_share: float = 0.1  # a kind of block with this much of the running text is the article's kind of paragraph
     link_share: float = 0.5  # a line with more link than this leads elsewhere
     flow_link_share: float = 0.8  # and one of the flow
+    labelled_share: float = 0.4  # with a label before it, so much link suffices
     rival_share: float = 0.2  # a second article on the page is one with a heading of its own and this much text
     headline_chars: int = 20  # a line of link this long may be another article's headline
     teaser_share: float = 0.6  # of a kind of block: more of them under such headlines, and they are teasers
@@ -48,6 +49,8 @@ _STANDFIRST = re.compile(
     r"|sub-?head(?:ing|line)?|deck|dek|strapline|abstract|desc\w*|epigraph|sapo|chapo|chapeau|vorspann|ingress|perex"
     r"|entradilla|bajada|occhiello|sottotitolo|spot|sumario|synopsis|kurzfassung|dachzeile)(?![a-z])"
 )
+# "Read also: ...", "See here | ...": a label before a link.
+_LABELLED = re.compile(r"[^|:»>▶►→]{0,40}[|:»>▶►→]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -210,6 +213,8 @@ def _kept(
             continue
         if line.tag in _CELLS and not cells:
             continue
+        if line.linked > policy.labelled_share * len(line.text) and _LABELLED.match(line.text):
+            continue
         label = line.size < policy.label_chars and not _ENDS.search(line.text)
         if line.tag in _HEADINGS:
             good = number < last and folded(line.text) != heading
@@ -221,9 +226,23 @@ def _kept(
             good = first < number < last and (bool(plain[number]) or (line.block in flowing and not label))
         if good:
             chosen.add(number)
+    chosen -= _signs([number for number in inside if number in chosen], lines, policy)
     return [
         number for number in inside if number in chosen and _leads_on(number, blocks, lines, free, chosen, inside.stop)
     ]
+
+
+def _signs(chosen: list[int], lines: list[Line], policy: ProsePolicy) -> set[int]:
+    """Labels before the first and after the last sentence: bylines, places, agencies' signs."""
+    found = set()
+    for numbers in (chosen, chosen[::-1]):
+        for number in numbers:
+            line = lines[number]
+            if line.tag not in _HEADINGS:
+                if line.size >= policy.label_chars or _ENDS.search(line.text):
+                    break
+                found.add(number)
+    return found
 
 
 def _leads_on(
