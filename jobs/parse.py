@@ -3,6 +3,8 @@
 items.raw ─► Extract ─► key_by(shard) ─► Decide ─► Sign ────────────────┬─► articles.normalised  (exactly once)
 (parse-      (parse-                     (parse-   (parse-sign)         │
  source-…)    extract)                    decide)   ├─ languages ─► key_by(language) ─► Clock
+    ▲                                        │      │
+    └─ retractions for another address ──────┘      │
                  │                                  │                                 (parse-clock)
                  └───────────── quarantine ─────────┴─► topic quarantine                 (at least once)
 
@@ -19,7 +21,7 @@ from pyflink.common import Types
 from connectors.kafka_flink import KEYED, ROW, first, quarantine_tag, sink, source
 from jobs.start import start
 from state_schemas.topics import ARTICLES, ITEMS_RAW, QUARANTINE
-from udfs.articles.operator import BYTES, Clock, Decide, Extract, Sign, clock_tag, itself
+from udfs.articles.operator import BYTES, Clock, Decide, Extract, Sign, clock_tag, forwarded_tag, itself
 from udfs.articles.policy import ArticlesPolicy
 
 
@@ -51,6 +53,7 @@ def main(argv: list[str]) -> None:
         .uid("parse-clock")
     )
     sink(signed.union(ticks), ARTICLES, "parse", endpoints, "exactly_once")
+    sink(decided.get_side_output(forwarded_tag()), ITEMS_RAW, "parse", endpoints, "at_least_once")
     aside = events.get_side_output(quarantine_tag()).union(signed.get_side_output(quarantine_tag()))
     sink(aside, QUARANTINE, "parse", endpoints, "at_least_once")
     job.env.execute("broadsheet-parse")

@@ -7,12 +7,15 @@ from typing import Any, Literal, cast
 from state_schemas.codec import Record, decode_record
 
 Label = Literal["opinion", "fact_check", "live", "video", "gallery", "press_release", "sponsored", "paywalled", "wire"]
+DateFault = Literal["far", "redated", "future"]
 
 
 class Entity(Record, frozen=True):
-    """Something linked: id ("place:1850147" for GeoNames, "country:JP", later "wd:Q42"), the name as met, mentions.
+    """Something named: id, the name as met, mentions.
 
-    country: ISO 3166 alpha-2 of a place. in_title: met in the title or lede.
+    id: "place:1850147" (GeoNames), "country:JP" (ISO 3166), "region:DE-BY" (ISO 3166-2), "wd:Q42" (Wikidata), an id of
+    the gazetteer's own, or "name:..." for what recurs and is linked to nothing. country: ISO 3166 alpha-2 of a place.
+    in_title: met in the title or lede. type: place, country, region, person, organisation, other; empty in old records.
     """
 
     id: str
@@ -20,17 +23,19 @@ class Entity(Record, frozen=True):
     mentions: int = 1
     in_title: bool = False
     country: str = ""
+    type: str = ""
 
 
 class Article(Record, frozen=True, tag_field="kind", tag="article"):
     """One version of one article. Key: language.
 
     version: 1, 2, ... a canonical URL; a consumer ignores one that is not above its own. event: what this version
-    is to the row. changed: of title, lede, body, labels (for updates). body: zstd UTF-8 of the plain text.
+    is to the row. changed: of title, lede, body, labels, published (for updates). body: zstd UTF-8 of the plain text.
     minhash: 100 little-endian uint32, empty below the minimum number of shingles. embedding: 384 float16, centred by
     nobody. first_seen_ms: the smallest found_ms ever met, never moves later. published_ms: as claimed, for display.
     sources: field -> where it came from (json_ld, og, meta, page, entry, origin). wire_credit: an agency named.
-    feed_id: of the feed it was read for, empty where it came another way.
+    feed_id: of the feed it was read for, empty where it came another way. date_faults: what is odd about published_ms:
+    far before it was first seen, moved later since the last version, later than it was fetched.
     """
 
     article_id: str
@@ -74,6 +79,7 @@ class Article(Record, frozen=True, tag_field="kind", tag="article"):
     max_image_preview: str = ""
     sources: dict[str, str] = {}
     feed_id: str = ""
+    date_faults: tuple[DateFault, ...] = ()
 
 
 class Removed(Record, frozen=True, tag_field="kind", tag="removed"):

@@ -110,11 +110,13 @@ class RawItem(Record, frozen=True):
     """The raw evidence of one article. Key: 64-bit hash of `url`, the address asked for. Topic: items.raw.
 
     kind: page (a body came), entry (the page could not be had, `reason` says why: the entry serves), retraction
-    (410, or the publisher said so; `reason`). headers: lower-case names of those that parsing needs.
+    (410, or the publisher said so; `reason`), reinstatement (the operator takes his retraction back). by_operator: the
+    retraction is ours; only a reinstatement, and then its page, brings the article back. article_id: of a retraction
+    that parsing found for an article by another of its addresses. headers: lower-case names of those parsing needs.
     found_ms: when the item was first found in a feed: the article's first-seen time comes from it.
     """
 
-    kind: Literal["page", "entry", "retraction"]
+    kind: Literal["page", "entry", "retraction", "reinstatement"]
     url: str
     origin: Origin
     found_ms: int
@@ -129,3 +131,5 @@ class RawItem(Record, frozen=True):
     reason: str = ""
     detail: str = ""
     recheck: bool = False
+    by_operator: bool = False
+    article_id: str = ""

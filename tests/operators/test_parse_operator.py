@@ -16,6 +16,7 @@ from state_schemas.fetching import Body, Entry, RawItem
 from state_schemas.quarantine import Quarantined
 from state_schemas.sources import Origin
 from tests.operators.fake_flink import Harness
+from udfs.articles.events import Reading, Retraction, id_of, pack_event, unpack_event
 from udfs.articles.extract import Extraction, Rejection
 from udfs.articles.identity import DAY_MS
 from udfs.articles.operator import Clock, Decide, Extract, Outgoing, Sign, itself, shard_of
@@ -124,12 +125,90 @@ def test_decide_sends_versions_in_order_and_counts_every_event(extract: Harness)
         raw("Older", fetched_ms=5),
         raw(kind="retraction", body=None, fetched_ms=40, reason="gone"),
         raw(kind="retraction", body=None, fetched_ms=40, url="https://n.example/unknown"),
+        raw(kind="reinstatement", body=None, fetched_ms=50),
     )
     sent = through(decide, keyed)
     assert [(type(out.record), out.record.version) for out in sent] == [(Article, 1), (Article, 2), (Removed, 3)]
     assert sent[1].body == TEXT
     counts = {name: number for name, number in decide.metrics.counts.items() if number}
-    assert counts == {"new": 1, "duplicate": 1, "update": 1, "older": 1, "removed": 1, "unknown_retracted": 1}
+    assert counts == {
+        "new": 1, "duplicate": 1, "update": 1, "older": 1, "removed": 1, "waiting": 1, "reinstated": 1
+    }  # fmt: skip
+
+
+def test_a_retraction_by_the_address_asked_for_finds_the_article_that_its_page_named(extract: Harness) -> None:
+    decide = Harness(lambda: Decide(POLICY))
+    asked = "https://n.example/short/77"
+    html = (
+        '<html lang="en"><head><link rel="canonical" href="https://n.example/lock"><meta property="og:type"'
+        f' content="article"><title>Lock closed</title></head><body><article><p>{TEXT}</p></article></body></html>'
+    )
+    page = raw(url=asked, body=Body(size=len(html), zstd=pack_text(html)))
+    keyed = events(extract, page, raw(kind="retraction", url=asked, body=None, fetched_ms=40, reason="gone"))
+    (article,) = [out.record for out in through(decide, keyed)]
+    assert isinstance(article, Article)
+    assert article.canonical_url == "https://n.example/lock"
+    ((_, data),) = decide.side["forwarded"]
+    item = decode_record(RawItem, bytes(data))
+    assert (item.kind, item.url, item.article_id, item.fetched_ms) == ("retraction", asked, article.article_id, 40)
+    (removed,) = [out.record for out in through(decide, events(extract, item))]
+    assert isinstance(removed, Removed)
+    assert (removed.article_id, removed.version) == (article.article_id, 2)
+    assert len(decide.side["forwarded"]) == 1
+
+
+def test_an_operators_retraction_is_not_undone_by_the_page(extract: Harness) -> None:
+    decide = Harness(lambda: Decide(POLICY))
+    keyed = events(
+        extract,
+        raw(),
+        raw(kind="retraction", body=None, fetched_ms=40, reason="court order", by_operator=True),
+        raw(fetched_ms=50),
+        raw(kind="reinstatement", body=None, fetched_ms=60),
+        raw(fetched_ms=70),
+    )
+    sent = [out.record for out in through(decide, keyed)]
+    assert [type(record) for record in sent] == [Article, Removed, Article]
+
+
+def test_a_flood_of_retractions_takes_bounded_room_and_the_newest_wait(extract: Harness) -> None:
+    policy = ArticlesPolicy(waiting_rows=4, min_shingles=8)
+    decide = Harness(lambda: Decide(policy))
+    ids = [f"abc{number:029x}" for number in range(50)]
+    for number, article in enumerate(ids):
+        event = Retraction(article_id=article, read_ms=40 + number, found_ms=40, reason="gone")
+        decide.send("abc", ("abc", pack_event(event)))
+    rows = decide.store.maps["rows", "abc"]
+    assert sorted(rows) == ids[-4:]
+    assert decide.metrics.counts["waited_in_vain"] == 46
+    assert max(map(len, rows.values())) < 200
+    decide.advance(3 * DAY_MS)
+    assert decide.store.maps["rows", "abc"] == {}, "two days are long enough to wait"
+
+
+def test_a_flood_leaves_alone_what_was_met_meanwhile(extract: Harness) -> None:
+    decide = Harness(lambda: Decide(ArticlesPolicy(waiting_rows=1, min_shingles=8)))
+    ((key, event),) = events(extract, raw())
+    article = id_of(unpack_event(event))
+    gone = Retraction(article_id=article, read_ms=15, found_ms=15, reason="gone")
+    decide.send(key, (key, pack_event(gone)))
+    (out,) = through(decide, [(key, event)])
+    assert isinstance(out.record, Article)
+    other = Retraction(article_id=key + "0" * 29, read_ms=15, found_ms=15, reason="gone")
+    decide.send(key, (key, pack_event(other)))
+    assert article in decide.store.maps["rows", key]
+    assert decide.metrics.counts["waited_in_vain"] == 0
+
+
+def test_odd_dates_are_counted(extract: Harness) -> None:
+    decide = Harness(lambda: Decide(POLICY))
+    now = 1_796_000_000_000
+    ((key, event),) = events(extract, raw(found_ms=now, fetched_ms=now))
+    reading = unpack_event(event)
+    assert isinstance(reading, Reading)
+    old = msgspec.structs.replace(reading.article, published_ms=now - 30 * DAY_MS)
+    through(decide, [(key, pack_event(msgspec.structs.replace(reading, article=old)))])
+    assert decide.metrics.counts["date_far"] == 1
 
 
 @pytest.mark.parametrize("reason", ["gone", "status_404"])
@@ -158,7 +237,7 @@ def test_a_page_that_is_gone_takes_its_article_out_and_its_return_brings_it_back
     assert [(type(record), record.version) for record in sent] == [(Article, 1), (Removed, 2), (Article, 3)]
     assert isinstance(sent[1], Removed)
     assert (sent[1].reason, sent[1].language, sent[1].publisher) == (reason, "en", "n.example")
-    assert decide.metrics.counts["unknown_retracted"] == 1
+    assert decide.metrics.counts["waiting"] == 1
 
 
 def test_a_re_check_without_an_entry_sends_only_what_changed(extract: Harness) -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from state_schemas.articles import Article, Removed
 from state_schemas.codec import dump_state, load_state
-from state_schemas.rows import ArticleRow
-from udfs.articles.identity import DAY_MS, Decision, Event, Reading, Retraction, decide
+from state_schemas.rows import ArticleRow, RareFacts
+from udfs.articles.events import Alias, Event, Reading, Reinstatement, Retraction, pack_event
+from udfs.articles.identity import DAY_MS, Decision, IdentityPolicy, decide, is_waiting, without_waiting
 
 NOW = 1_796_000_000_000
 
@@ -28,6 +29,7 @@ def reading(
     labels: tuple[str, ...] = (),
     alone: bool = False,
     lede_from: str = "og",
+    published_ms: int | None = None,
 ) -> Reading:
     article = Article(
         article_id="ab" * 16,
@@ -43,14 +45,21 @@ def reading(
         decided_ms=0,
         parser_version="1",
         found_ms=found_ms,
+        published_ms=published_ms,
         from_entry=not page,
         sources={"lede": lede_from} if lede else {},
     )
     return Reading(article=article, body=body, read_ms=read_ms, from_page=page, alone=alone)
 
 
-def gone(read_ms: int = NOW, found_ms: int = NOW - 60_000) -> Retraction:
-    return Retraction(article_id="ab" * 16, read_ms=read_ms, found_ms=found_ms, reason="gone", publisher="n.example")
+def gone(read_ms: int = NOW, found_ms: int = NOW - 60_000, *, by_operator: bool = False, **more: str) -> Retraction:
+    facts: dict[str, object] = {"article_id": "ab" * 16, "reason": "gone", "publisher": "n.example"}
+    facts |= {"read_ms": read_ms, "found_ms": found_ms, "by_operator": by_operator}
+    return Retraction(**(facts | more))  # type: ignore[arg-type]
+
+
+def back(read_ms: int) -> Reinstatement:
+    return Reinstatement(article_id="ab" * 16, read_ms=read_ms, found_ms=read_ms)
 
 
 def run(*events: Event) -> tuple[ArticleRow | None, list[Decision]]:
@@ -171,11 +180,18 @@ def test_a_re_check_that_is_sent_says_all_that_differs_in_the_log_it_stands_in()
     assert decisions[2].status == "duplicate"
 
 
-def test_a_re_check_of_an_article_never_met_is_new() -> None:
-    row, (decision,) = run(reading(language="da", alone=True))
-    assert (decision.status, len(decision.send)) == ("new", 1)
+def test_a_re_check_of_an_article_never_met_waits_for_it() -> None:
+    checked = reading(title="Dam broken", lede_from="page", language="da", read_ms=NOW + 5, alone=True)
+    row, decisions = run(checked, reading(language="no", lede="As the feed has it.", lede_from="entry"))
+    assert [decision.status for decision in decisions] == ["waiting", "new"]
+    first, second = decisions[1].send
+    assert isinstance(first, Article)
+    assert isinstance(second, Article)
+    assert (first.title, second.title, second.language, second.version) == ("Dam holds", "Dam broken", "no", 2)
+    assert decisions[1].bodies == (first.title and "The dam held overnight.",) * 2
     assert row is not None
-    assert row.language == "da"
+    assert row.rare is not None
+    assert (row.version, row.rare.waiting) == (2, ())
 
 
 def test_a_retraction_is_a_versioned_tombstone() -> None:
@@ -187,9 +203,129 @@ def test_a_retraction_is_a_versioned_tombstone() -> None:
     assert row.removed
 
 
-def test_what_was_never_met_cannot_be_retracted() -> None:
-    row, (decision,) = run(gone())
-    assert (decision.status, decision.send, row) == ("unknown_retracted", (), None)
+def test_what_was_retracted_before_it_was_met_is_never_sent_and_its_page_read_later_is() -> None:
+    row, decisions = run(gone(NOW + 5), reading(), reading(page=False, read_ms=NOW + 9), reading(read_ms=NOW + 7))
+    assert [decision.status for decision in decisions] == ["waiting", "removed", "duplicate", "update"]
+    assert [len(decision.send) for decision in decisions] == [0, 0, 0, 1]
+    assert row is not None
+    assert (row.removed, row.removed_ms) == (False, NOW + 5)
+
+
+def test_what_waits_is_bounded_and_the_latest_retraction_stays() -> None:
+    policy = IdentityPolicy(waiting_events=4, waiting_bytes=600)
+    row: ArticleRow | None = None
+    for number in range(20):
+        row = decide(row, gone(NOW + number), NOW, policy).row or row
+    checks = [decide(row, reading(title=f"T{n}", read_ms=NOW + n, alone=True), NOW, policy) for n in range(5)]
+    assert row is not None
+    assert row.rare is not None
+    assert len(row.rare.waiting) <= 4
+    assert pack_event(gone(NOW + 19)) in row.rare.waiting
+    assert {decision.status for decision in checks} == {"waiting"}
+    large = reading(body="x" * 700, alone=True)
+    assert decide(row, large, NOW, policy).status == "waited_too_large"
+    assert is_waiting(row)
+    assert without_waiting(row) is None
+
+
+def test_an_operators_retraction_holds_until_it_is_taken_back() -> None:
+    later = reading(title="Dam again", read_ms=NOW + 9)
+    row, decisions = run(reading(), gone(NOW + 5, by_operator=True), later)
+    assert [decision.status for decision in decisions] == ["new", "removed", "older"]
+    assert row is not None
+    row = decide(row, back(NOW + 20), NOW).row
+    assert row is not None
+    assert (row.removed, row.rare is not None and row.rare.withheld) == (True, False)
+    decision = decide(row, reading(title="Dam again", read_ms=NOW + 30), NOW)
+    (article,) = decision.send
+    assert isinstance(article, Article)
+    assert (article.title, article.version) == ("Dam again", 3)
+
+
+def test_an_operators_retraction_beats_a_page_read_after_it() -> None:
+    assert statuses(reading(read_ms=NOW + 10), gone(NOW + 5, by_operator=True)) == ["new", "removed"]
+
+
+def test_a_retraction_follows_the_address_to_its_article_and_404_does_not() -> None:
+    alias = Alias(article_id="ab" * 16, leads_to="cd" * 16, read_ms=NOW)
+    row, decisions = run(alias, gone(NOW + 5, url="http://n.example/dam?x=1"), gone(NOW + 6, reason="status_404"))
+    forward = decisions[1].forward
+    assert forward is not None
+    assert (forward.article_id, forward.forwarded, forward.read_ms) == ("cd" * 16, True, NOW + 5)
+    assert decisions[2].forward is None
+    assert decide(row, forward, NOW).forward is None, "one that was forwarded goes no further"
+    assert row is not None
+    assert not is_waiting(row)
+    assert without_waiting(row) is not None
+
+
+def test_a_retraction_that_came_before_the_alias_follows_it() -> None:
+    _, decisions = run(gone(NOW + 5), Alias(article_id="ab" * 16, leads_to="cd" * 16, read_ms=NOW))
+    assert decisions[1].forward is not None
+    assert decisions[1].forward.article_id == "cd" * 16
+
+
+# ---------------------------------------------------------------- dates
+
+MIDNIGHT = NOW - NOW % DAY_MS
+MORNING = MIDNIGHT + 9 * 3_600_000
+
+
+def told(day: int, published_ms: int | None, **more: object) -> Reading:
+    return reading(read_ms=MORNING + day * DAY_MS, found_ms=MORNING, published_ms=published_ms, **more)  # type: ignore[arg-type]
+
+
+def faults(*events: Event) -> list[tuple[str, ...]]:
+    return [record.date_faults for one in run(*events)[1] for record in one.send if isinstance(record, Article)]
+
+
+def test_a_new_date_alone_is_a_version_that_gains_nothing_once_a_day() -> None:
+    hourly = [told(1, MIDNIGHT + DAY_MS + hour * 3_600_000) for hour in range(5)]
+    _, decisions = run(told(0, MIDNIGHT), *hourly, told(2, MIDNIGHT + 2 * DAY_MS), told(2, MIDNIGHT + 2 * DAY_MS))
+    sent = [record for one in decisions for record in one.send if isinstance(record, Article)]
+    assert [record.changed for record in sent] == [(), ("published",), ("published",)]
+    assert [record.date_faults for record in sent] == [(), ("redated",), ("redated",)]
+    assert {record.first_seen_ms for record in sent} == {MORNING}
+
+
+def test_many_new_dates_in_one_day_are_one_version() -> None:
+    events = [told(0, MIDNIGHT), *(told(1, MIDNIGHT - days * DAY_MS) for days in range(1, 9))]
+    ordered = [msgspec.structs.replace(event, read_ms=event.read_ms + n) for n, event in enumerate(events)]
+    assert sum(len(decision.send) for decision in run(*ordered)[1]) == 2
+
+
+def test_dates_of_page_and_entry_are_not_compared_and_a_corrected_hour_is_no_new_date() -> None:
+    entry = told(0, MIDNIGHT - DAY_MS, page=False)
+    assert statuses(entry, told(0, MIDNIGHT), told(1, MIDNIGHT + 7_200_000)) == ["new", "duplicate", "duplicate"]
+
+
+def test_a_new_date_rides_with_a_new_title() -> None:
+    _, decisions = run(told(0, MIDNIGHT), told(1, MIDNIGHT + DAY_MS, title="The 10 best ferries"))
+    (article,) = decisions[1].send
+    assert isinstance(article, Article)
+    assert (article.changed, article.date_faults, article.first_seen_ms) == (
+        ("title", "published"),
+        ("redated",),
+        MORNING,
+    )
+
+
+def test_far_and_future_dates_are_marked() -> None:
+    assert faults(told(0, MORNING - 30 * DAY_MS)) == [("far",)]
+    assert faults(told(0, MORNING + 5 * 3_600_000)) == [("future",)]
+    assert faults(told(0, MORNING - DAY_MS), told(1, MORNING - 60 * DAY_MS)) == [(), ("far",)], "an older date: no gain"
+    assert faults(told(0, MORNING + 60_000)) == [()]
+    assert faults(told(0, None), told(1, MORNING)) == [()]
+
+
+def test_a_row_without_a_date_takes_the_first_one_silently() -> None:
+    row, decisions = run(told(0, None), told(1, MIDNIGHT))
+    assert decisions[1].status == "duplicate"
+    assert row is not None
+    assert row.published_s == MIDNIGHT // 1000
+
+
+# ---------------------------------------------------------------- rows and laws
 
 
 def test_the_feed_does_not_bring_a_retracted_article_back_and_its_page_does() -> None:
@@ -216,43 +352,107 @@ def test_versions_grow_by_one_with_each_record_of_a_log() -> None:
 
 
 def test_a_row_is_small_and_comes_back_equal() -> None:
-    row, _ = run(reading())
+    row, _ = run(reading(published_ms=NOW))
     assert row is not None
     stored = dump_state(row)
-    assert len(stored) < 110
+    assert len(stored) < 115
     assert load_state(ArticleRow, stored) == row
 
 
+def test_rows_of_the_first_version_load() -> None:
+    first = bytes.fromhex(
+        "019dcf000001a229f03da001a2656ecf000001a229f12800c4080101010101010101c3c4080202020202020202c4080303030303030303"
+        "c4080404040404040404c400cd5133cf000001a229f128ffc3"
+    )
+    row = load_state(ArticleRow, first)
+    assert row is not None
+    assert (row.version, row.language, row.read_ms, row.removed) == (1, "en", NOW, True)
+    assert (row.published_s, row.redated_day, row.rare) == (0, 0, None)
+    assert load_state(ArticleRow, dump_state(row)) == row
+
+
+_TIMES = st.integers(NOW, NOW + 3)
+_PAGES = {
+    "title": st.sampled_from(["Dam holds", "Dam fails"]),
+    "lede": st.sampled_from(["The dam held.", "It held."]),
+    "read_ms": _TIMES,
+    "found_ms": st.integers(NOW - 3, NOW),
+}
+_RETRACTIONS = st.builds(gone, read_ms=_TIMES, found_ms=st.integers(NOW - 3, NOW), by_operator=st.booleans())
 _EVENTS = st.one_of(
     st.builds(
         reading,
-        title=st.sampled_from(["Dam holds", "Dam fails"]),
+        **_PAGES,
         body=st.sampled_from(["", "One.", "Two."]),
-        read_ms=st.integers(NOW, NOW + 3),
-        found_ms=st.integers(NOW - 3, NOW),
         page=st.booleans(),
         language=st.sampled_from(["en", "de"]),
+        published_ms=st.sampled_from([None, NOW, NOW - 3 * DAY_MS]),
     ),
-    st.builds(gone, read_ms=st.integers(NOW, NOW + 3), found_ms=st.integers(NOW - 3, NOW)),
+    _RETRACTIONS,
 )
+# A re-check knows its language from those that came with their entry: these agree.
+_CHECKED = st.one_of(
+    st.builds(reading, **_PAGES, page=st.booleans()),
+    st.builds(
+        reading,
+        **_PAGES,
+        alone=st.just(True),
+        language=st.sampled_from(["en", "de"]),
+        lede_from=st.sampled_from(["og", "page"]),
+    ),
+    _RETRACTIONS,
+)
+# Each read on a day of its own.
+_DATED = st.lists(
+    st.builds(
+        reading,
+        title=st.sampled_from(["Dam holds", "Dam fails"]),
+        published_ms=st.integers(-3, 3).map(lambda days: MIDNIGHT + days * DAY_MS),
+    ),
+    min_size=1,
+    max_size=4,
+).map(lambda events: [msgspec.structs.replace(one, read_ms=MORNING + n * DAY_MS) for n, one in enumerate(events)])
+
+
+def ends(events: list[Event], *, lede: bool = True, dates: bool = True) -> set[tuple[object, ...]]:
+    """What each order of the events ends in: the row, but for what counts the records sent, and the last record."""
+    found: set[tuple[object, ...]] = set()
+    for order in itertools.permutations(events):
+        row, decisions = run(*order)
+        assert row is not None
+        known = msgspec.structs.replace(row, version=min(row.version, 1), redated_day=0)
+        alive: dict[str, Article] = {}
+        for record in itertools.chain.from_iterable(decision.send for decision in decisions):
+            alive.pop(record.language, None)
+            if isinstance(record, Article):
+                alive[record.language] = record
+        last = [
+            (one.language, one.title, one.lede if lede else "", one.labels, one.published_ms if dates else None)
+            for one in alive.values()
+        ]
+        found.add((msgspec.msgpack.encode(known), *last))
+    return found
 
 
 @given(st.lists(_EVENTS, min_size=1, max_size=4))
-def test_events_in_any_order_end_in_the_same_row(events: list[Event]) -> None:
-    ends = set()
-    for order in itertools.permutations(events):
-        if isinstance(order[0], Retraction):  # of an article never met: there is nothing to retract
-            continue
-        row, decisions = run(*order)
-        assert row is not None
-        known = msgspec.structs.replace(row, version=0, language="" if row.removed else row.language)
-        ends.add(known)
-        sent = [(record.language, record.version) for decision in decisions for record in decision.send]
-        assert len(set(sent)) == len(sent)
-    assert len(ends) <= 1
+def test_events_in_any_order_end_in_the_same_row_and_the_same_last_record(events: list[Event]) -> None:
+    # Of several new dates on one day only one is sent: whichever came first.
+    assert len(ends(events, dates=False)) == 1
 
 
-@given(st.lists(_EVENTS, min_size=1, max_size=6))
+@given(_DATED, st.lists(_RETRACTIONS, max_size=1))
+def test_new_dates_in_any_order_end_in_the_same_row_and_record(events: list[Event], retractions: list[Event]) -> None:
+    assert len(ends([*events, *retractions])) == 1
+
+
+@given(st.lists(_CHECKED, min_size=1, max_size=4))
+def test_re_checks_in_any_order_end_in_the_same_row_and_record(events: list[Event]) -> None:
+    # A re-check that is sent carries the lede it has: of several, whichever was sent last.
+    weak = any(isinstance(event, Reading) and event.alone for event in events)
+    assert len(ends(events, lede=not weak)) == 1
+
+
+@given(st.lists(_EVENTS | _CHECKED, min_size=1, max_size=6))
 def test_the_last_record_of_every_log_but_one_is_a_tombstone(events: list[Event]) -> None:
     row, decisions = run(*events)
     last: dict[str, Article | Removed] = {}
@@ -260,4 +460,20 @@ def test_the_last_record_of_every_log_but_one_is_a_tombstone(events: list[Event]
         assert record.language not in last or last[record.language].version < record.version
         last[record.language] = record
     alive = [language for language, record in last.items() if isinstance(record, Article)]
-    assert alive == ([row.language] if row is not None and not row.removed else [])
+    assert alive == ([row.language] if row is not None and row.version and not row.removed else [])
+
+
+@given(st.lists(_EVENTS | _CHECKED, min_size=1, max_size=6))
+def test_first_seen_never_moves_later_and_stored_rows_come_back_equal(events: list[Event]) -> None:
+    row: ArticleRow | None = None
+    for number, event in enumerate(events):
+        decision = decide(row, event, NOW + number)
+        if row is not None and row.version and decision.row is not None:
+            assert decision.row.first_seen_ms <= row.first_seen_ms
+        row = decision.row or row
+        assert row is None or load_state(ArticleRow, dump_state(row)) == row
+
+
+def test_rare_facts_that_are_none_take_one_byte() -> None:
+    assert ArticleRow(1, 1, "en", 1, b"", True, b"", b"", b"", b"", 1).rare is None
+    assert RareFacts() == RareFacts(None, None, 0, False, "", 0, ())

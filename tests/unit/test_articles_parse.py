@@ -165,6 +165,7 @@ def test_a_retraction_names_the_article_by_its_url() -> None:
         found_ms=10,
         reason="gone",
         publisher="n.example",
+        url="http://www.n.example/wirtschaft/schleuse/?utm_source=x",
     )
     assert parse_raw(raw(None, kind="retraction", url="ftp://n.example"), READER, PLAIN, nothing) == Rejected(
         "url_invalid", "ftp://n.example"

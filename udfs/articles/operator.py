@@ -1,7 +1,8 @@
 """Flink around the parse stage: Extract, Decide, Sign, Clock. State, timers, processes and counters; decides nothing.
 
     items.raw -> Extract -> key_by(shard of the article id) -> Decide -> Sign -> articles.normalised
-                                                                          \\-> key_by(language) -> Clock -> the same
+        ^                                                        |        \\-> key_by(language) -> Clock -> the same
+        \\---- retractions for another address of the article --/
 
 Decide is the only keyed stage an article passes. 4,096 shards, not one key an article: many keys are dear (585 us for
 a get and put over 1,000 keys, docs/articles.md), and expiry then takes one timer a shard and day. Sign is chained to
@@ -24,7 +25,7 @@ from pyflink.datastream import KeyedProcessFunction, OutputTag, ProcessFunction,
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
 
 from connectors.flink_timers import set_tick
-from connectors.kafka_flink import quarantine_tag, to_row
+from connectors.kafka_flink import ROW, quarantine_tag, to_row
 from connectors.objects import ObjectStoreError, S3Objects
 from connectors.settings import Endpoints
 from state_schemas.articles import Article, Removed, Tick
@@ -38,13 +39,16 @@ from state_schemas.codec import (
     pack_vector,
 )
 from state_schemas.fetching import RawItem
+from state_schemas.ids import hash64_hex
 from state_schemas.quarantine import quarantined
 from state_schemas.rows import ArticleRow
+from state_schemas.sources import Origin
 from state_schemas.topics import ITEMS_RAW
 from udfs.articles.child import ExtractionChild
 from udfs.articles.encoder import Encoder, encoder_input, load_encoder
-from udfs.articles.identity import DAY_MS, Event, Reading, decide
-from udfs.articles.parse import EvidenceOf, Extractor, Parsed, Reader, Rejected, parse_raw
+from udfs.articles.events import Event, Retraction, id_of, pack_event, unpack_event
+from udfs.articles.identity import DAY_MS, IdentityPolicy, decide, is_waiting, without_waiting
+from udfs.articles.parse import EvidenceOf, Extractor, Reader, Rejected, parse_raw
 from udfs.articles.policy import ArticlesPolicy
 from udfs.articles.signatures import SignaturePolicy, signature, text_hash
 
@@ -55,6 +59,7 @@ SHARD_DIGITS = 3
 # Waits between tries to read a large body, in s: a store that restarts is back within a second or two.
 _EVIDENCE_PAUSES_S = (0.2, 1.0, 3.0)
 _DAY_SPREAD_MS = DAY_MS // 16**SHARD_DIGITS
+_ID_BYTES = 16
 
 
 class Outgoing(msgspec.Struct, frozen=True, array_like=True):
@@ -65,13 +70,17 @@ class Outgoing(msgspec.Struct, frozen=True, array_like=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_event: Callable[[bytes], Event] = msgspec.msgpack.Decoder(Event).decode
 _decode_outgoing = msgspec.msgpack.Decoder(Outgoing).decode
 
 
 def clock_tag() -> OutputTag:
     """The side output of Sign: each language whose log it writes to, for the Clock."""
     return OutputTag("clock", Types.STRING())
+
+
+def forwarded_tag() -> OutputTag:
+    """The side output of Decide: retractions for items.raw, for articles that were met under another address."""
+    return OutputTag("forwarded", ROW)
 
 
 def itself(language: str) -> str:
@@ -140,13 +149,13 @@ class Extract(ProcessFunction):
             self._counters.count(f"aside_{outcome.aside.reason}")
             yield self._aside(outcome.aside.reason, outcome.aside.detail, now_ms, value, raw)
         try:
-            keyed = _keyed(outcome)
+            keyed = [_keyed(event) for event in (outcome.event, *outcome.aliases)]
         except OverflowError as error:
             # JSON's integers have no end, those of msgpack have 64 bits.
             self._counters.count("rejected_number_out_of_range")
             yield self._aside("number_out_of_range", str(error), now_ms, value, raw)
             return
-        yield keyed
+        yield from keyed
 
     def _aside(self, reason: str, detail: str, now_ms: int, value: bytes, raw: RawItem | None = None) -> Any:
         record = quarantined(
@@ -162,10 +171,8 @@ class Extract(ProcessFunction):
         return self._quarantine, to_row(ITEMS_RAW.name, record)
 
 
-def _keyed(parsed: Parsed) -> tuple[str, bytes]:
-    event = parsed.event
-    article = event.article.article_id if isinstance(event, Reading) else event.article_id
-    return shard_of(article), _encode(event)
+def _keyed(event: Event) -> tuple[str, bytes]:
+    return shard_of(id_of(event)), pack_event(event)
 
 
 def _evidence_in(endpoints: Endpoints) -> EvidenceOf:
@@ -193,50 +200,98 @@ def _evidence_in(endpoints: Endpoints) -> EvidenceOf:
 
 
 class Decide(KeyedProcessFunction):
-    """(shard, bytes of an Event) -> bytes of Outgoing, in order. State: article id -> ArticleRow, by shard."""
+    """(shard, bytes of an Event) -> bytes of Outgoing, in order. State: article id -> ArticleRow, by shard.
+
+    Side output: forwarded. What waits for articles never met is bounded: the newest `waiting_rows` a shard, two days.
+    """
 
     def __init__(self, policy: ArticlesPolicy) -> None:
         self._policy = policy
+        self._bounds = IdentityPolicy()
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._rows = runtime_context.get_map_state(MapStateDescriptor("rows", Types.STRING(), BYTES))
         # Whether the shard's daily timer is set; a restored shard has both.
         self._armed = runtime_context.get_state(ValueStateDescriptor("armed", Types.BOOLEAN()))
+        # Ids of articles that events wait for, in the order in which the first of each came, 16 bytes each.
+        self._waiting = runtime_context.get_state(ValueStateDescriptor("waiting", BYTES))
         self._armed_here: set[str] = set()
         self._counters = _Counters(runtime_context)
+        self._forwarded = forwarded_tag()
 
-    def process_element(self, value: tuple[str, bytes], ctx: KeyedProcessFunction.Context) -> Iterator[bytes]:
+    def process_element(self, value: tuple[str, bytes], ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         shard, data = value
-        event = _decode_event(data)
+        event = unpack_event(data)
         now_ms = ctx.timer_service().current_processing_time()
-        article = event.article.article_id if isinstance(event, Reading) else event.article_id
-        decision = decide(load_state(ArticleRow, self._rows.get(article)), event, now_ms)
+        article = id_of(event)
+        before = load_state(ArticleRow, self._rows.get(article))
+        decision = decide(before, event, now_ms, self._bounds)
         if decision.row is not None:
             self._rows.put(article, dump_state(decision.row))
         self._counters.count(decision.status)
-        body = event.body if isinstance(event, Reading) else ""
-        for record in decision.send:
-            yield _encode(Outgoing(record, body if isinstance(record, Article) else ""))
+        if decision.status == "waiting" and (before is None or before.rare is None or not before.rare.waiting):
+            self._wait(article)
+        for record, body in zip(decision.send, decision.bodies, strict=True):
+            if isinstance(record, Article):
+                for fault in record.date_faults:
+                    self._counters.count(f"date_{fault}")
+            yield _encode(Outgoing(record, body))
+        if decision.forward is not None:
+            self._counters.count("forwarded")
+            yield self._forwarded, _forwarded_row(decision.forward)
         if shard not in self._armed_here:
             self._armed_here.add(shard)
             if not self._armed.value():
                 self._armed.update(True)
                 set_tick(ctx.timer_service(), _next_sweep(shard, now_ms), DAY_MS)
 
+    def _wait(self, article: str) -> None:
+        """Remember that events wait for an article; those that wait longest give way to a flood."""
+        ids = bytes(self._waiting.value() or b"") + bytes.fromhex(article)
+        most = self._policy.waiting_rows * _ID_BYTES
+        for at in range(0, max(0, len(ids) - most), _ID_BYTES):
+            oldest = ids[at : at + _ID_BYTES].hex()
+            row = load_state(ArticleRow, self._rows.get(oldest))
+            if row is None or row.version or row.rare is None or not row.rare.waiting:
+                continue  # it was met, or forgotten
+            self._counters.count("waited_in_vain")
+            left = without_waiting(row)
+            if left is None:
+                self._rows.remove(oldest)
+            else:
+                self._rows.put(oldest, dump_state(left))
+        self._waiting.update(ids[-most:])
+
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[bytes]:
         """Once a day and shard: forget the rows that were last met more than `row_days` ago."""
         now_ms = ctx.timer_service().current_processing_time()
-        oldest = now_ms // DAY_MS - self._policy.row_days
+        today = now_ms // DAY_MS
         expired = []
         for article, data in self._rows.items():
             row = load_state(ArticleRow, data)
-            if row is None or row.met_day < oldest:
+            days = self._policy.row_days if row is None or not is_waiting(row) else self._policy.waiting_days
+            if row is None or row.met_day < today - days:
                 expired.append(article)
         for article in expired:
             self._rows.remove(article)
             self._counters.count("expired")
         set_tick(ctx.timer_service(), _next_sweep(ctx.get_current_key(), now_ms), DAY_MS)
         yield from ()
+
+
+def _forwarded_row(event: Retraction) -> Row:
+    """The retraction as raw evidence: read again, it is decided where its article's row is."""
+    item = RawItem(
+        kind="retraction",
+        url=event.url,
+        origin=Origin(publisher=event.publisher),
+        found_ms=event.found_ms,
+        fetched_ms=event.read_ms,
+        reason=event.reason,
+        by_operator=event.by_operator,
+        article_id=event.article_id,
+    )
+    return to_row(hash64_hex(item.url), encode_record(item))
 
 
 def _next_sweep(shard: str, now_ms: int) -> int:

@@ -6,6 +6,7 @@ in: the killable child in the job, plain calls in tests and benches.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,9 @@ from state_schemas.codec import DecodeError, unpack_bytes
 from state_schemas.fetching import Body, RawItem
 from state_schemas.ids import article_id
 from udfs.articles.canonical import TrackingParameters, clean, identity_form, load_tracking_parameters
+from udfs.articles.events import Alias, Reading, Reinstatement, Retraction
 from udfs.articles.extract import Extraction, Rejection, extract_entry, extract_page
 from udfs.articles.gazetteer import Gazetteer
-from udfs.articles.identity import Reading, Retraction
 from udfs.articles.labels import labels, wire_credit
 from udfs.articles.language import LanguageReader
 from udfs.articles.places import PlaceFinder
@@ -30,6 +31,7 @@ from udfs.editions import load_reference
 from udfs.sections import SectionTerms
 
 PARSER_VERSION = "1"
+_ARTICLE_ID = re.compile("[0-9a-f]{32}")
 
 # Bytes of evidence/{sha256}, or None where it is not there. Raises where the store does not answer.
 EvidenceOf = Callable[[str], bytes | None]
@@ -58,10 +60,14 @@ class InProcess:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What identity decides on. aside: why the page was set aside though its feed's entry serves, else None."""
+    """What identity decides on. aside: why the page was set aside though its feed's entry serves, else None.
 
-    event: Reading | Retraction
+    aliases: other addresses under which the article was read.
+    """
+
+    event: Reading | Retraction | Reinstatement
     aside: Rejection | None = None
+    aliases: tuple[Alias, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +103,8 @@ class Reader:
 
 def parse_raw(raw: RawItem, reader: Reader, extractor: Extractor, evidence: EvidenceOf) -> Parsed | Rejected:
     """The event that a piece of raw evidence is, or why it is none."""
-    if raw.kind == "retraction":
-        address = clean(raw.final_url or raw.url, reader.tracking)
-        if address is None:
-            return Rejected("url_invalid", raw.url[:500])
-        return Parsed(
-            Retraction(
-                article_id=article_id(identity_form(address)),
-                read_ms=raw.fetched_ms,
-                found_ms=raw.found_ms or raw.fetched_ms,
-                reason=raw.reason or "gone",
-                publisher=raw.origin.publisher,
-            )
-        )
+    if raw.kind in ("retraction", "reinstatement"):
+        return _command(raw, reader)
     found: Extraction | Rejection = Rejection(reason=raw.reason or "no_page")
     aside = None
     if raw.kind == "page":
@@ -125,12 +120,46 @@ def parse_raw(raw: RawItem, reader: Reader, extractor: Extractor, evidence: Evid
             return Rejected(reason, page.detail or found.detail, left_alone)
         aside = page if page.reason in _SET_ASIDE else None
     try:
-        return Parsed(_reading(raw, found, reader), aside)
+        reading = _reading(raw, found, reader)
+        return Parsed(reading, aside, _aliases(raw, reading, reader))
     except MemoryError:
         raise
     except Exception as error:
         # A fault of ours that this one item meets: were it to fail the task, the item would be read again for ever.
         return Rejected("reading_failed", f"{type(error).__name__}: {error}"[:500])
+
+
+def _command(raw: RawItem, reader: Reader) -> Parsed | Rejected:
+    article = raw.article_id if _ARTICLE_ID.fullmatch(raw.article_id) else _id_at(raw.final_url or raw.url, reader)
+    if not article:
+        return Rejected("url_invalid", raw.url[:500])
+    found_ms = raw.found_ms or raw.fetched_ms
+    if raw.kind == "reinstatement":
+        return Parsed(Reinstatement(article_id=article, read_ms=raw.fetched_ms, found_ms=found_ms))
+    return Parsed(
+        Retraction(
+            article_id=article,
+            read_ms=raw.fetched_ms,
+            found_ms=found_ms,
+            reason=raw.reason or "gone",
+            publisher=raw.origin.publisher,
+            by_operator=raw.by_operator,
+            url=raw.url,
+            forwarded=bool(raw.article_id),
+        )
+    )
+
+
+def _id_at(url: str, reader: Reader) -> str:
+    """The id of an article whose canonical URL an address is; empty for an address that is none."""
+    address = clean(url, reader.tracking)
+    return "" if address is None else article_id(identity_form(address))
+
+
+def _aliases(raw: RawItem, reading: Reading, reader: Reader) -> tuple[Alias, ...]:
+    own = reading.article.article_id
+    met = dict.fromkeys(_id_at(url, reader) for url in (raw.url, raw.final_url) if url)
+    return tuple(Alias(article_id=one, leads_to=own, read_ms=raw.fetched_ms) for one in met if one not in ("", own))
 
 
 def _alone(raw: RawItem) -> bool:

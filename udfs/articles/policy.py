@@ -19,6 +19,9 @@ class ArticlesPolicy:
 
     # Identity.
     row_days: int = 90
+    # Retractions and re-checks that came before their article: seconds by order of partitions, an hour by deferral.
+    waiting_days: int = 1  # after the day on which they came
+    waiting_rows: int = 64  # a shard, 262,144 in all: 50 MB of retractions, whoever sends how many
     checkpoint_ms: int = 2_000
 
     # Signatures.
