@@ -70,7 +70,9 @@ class StoryChange(Record, frozen=True):
 
     started, assigned, copied, variant, updated, retracted: `article` is the one concerned (`of`: the original that a
     copy or variant repeats). merged: `story` took in `other`. split: `articles` left `other` for `story`.
-    expired: no update for 48 h. probability: of the join, where one was scored.
+    expired: no update for 48 h. probability: of the join, where one was scored. cause: why (retracted: the reason, or
+    language_changed; reinstated: the article was retracted before). A retraction of an expired story's article comes
+    with a summary that counts nothing.
     """
 
     language: str

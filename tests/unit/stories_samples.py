@@ -219,6 +219,11 @@ class Reader:
         assert (change.epoch, change.sequence) == (1, self.sequence + 1)
         self.sequence += 1
         story = change.story.story_id
+        if change.change == "retracted" and change.article is not None and change.article.article_id in self.gone:
+            assert story in self.ended
+            self.gone.remove(change.article.article_id)
+            self._counts(change)
+            return
         assert story not in self.ended
         if change.change == "expired":
             assert change.article is None

@@ -208,6 +208,61 @@ def test_a_retracted_originals_first_copy_takes_its_place():
     assert (late.change, late.of) == ("copied", copy.article_id)
 
 
+def test_two_addresses_of_one_text_are_an_article_and_a_variant_for_good():
+    """Field case dedupe/flip-flop: chosen once, by the log's order; later polls, edits and a return change no role."""
+    line = Line()
+    one = text("alpha", "597")
+    first, second = (article(name, publisher="n.example", body=one, title="Same title") for name in ("597", "630"))
+    line.send(first, second)
+    assert kinds(line) == ["started", "variant"]
+    assert line.send(first, second, second, first) == []
+    edits = [
+        article(name, version=2, publisher="n.example", body=one, title="New title", changed=("title",))
+        for name in ("630", "597")
+    ]
+    assert [(change.change, change.of) for change in line.send(*edits)] == [
+        ("updated", first.article_id),
+        ("updated", ""),
+    ]
+    (cut,) = line.send(removed(first, version=3))
+    assert (cut.story.originals, cut.story.variants) == (1, 0)
+    (again,) = line.send(article("597", version=4, publisher="n.example", body=one, title="New title"))
+    assert (again.change, again.of, again.cause) == ("variant", second.article_id, "reinstated")
+    line.restart()
+    assert line.send(first, second, *edits) == []
+
+
+def test_an_article_dated_anew_keeps_no_story_alive_and_gains_no_recency():
+    """Field case dedupe/reused-guid: the date that is shown changes, and nothing that counts."""
+    line = Line()
+    line.send(article("one"), tick(NOW + 1), article("other", "beta", at_ms=NOW + 2))
+    before = line.changes[0].story
+    for hours in range(1, 47, 5):
+        line.send(*(tick(NOW + hours * HOUR - step * MINUTE) for step in range(300, 0, -9)))
+        dated = {"changed": ("published",), "published_ms": NOW + hours * HOUR, "first_seen_ms": NOW}
+        (told,) = line.send(article("one", version=1 + hours, at_ms=NOW + hours * HOUR, **dated))
+        assert told.change == "updated"
+        assert told.article is not None
+        assert told.article.published_ms == NOW + hours * HOUR
+        assert (told.story.latest_ms, told.story.updated_ms) == (before.latest_ms, before.updated_ms)
+    walk(line, NOW + 46 * HOUR, NOW + 2 * DAY + HOUR)
+    assert kinds(line).count("expired") == 2
+
+
+def test_a_retraction_of_an_expired_storys_article_is_told_once():
+    line = Line()
+    first = article("one")
+    line.send(first, tick(NOW + 1), article("other", "beta", at_ms=NOW + 1))
+    walk(line, NOW, NOW + 2 * DAY + HOUR)
+    line.restart()
+    late = NOW + 2 * DAY + HOUR
+    (gone,) = line.send(removed(first, at_ms=late))
+    assert (gone.change, gone.cause, gone.story.originals) == ("retracted", "retracted", 0)
+    assert gone.article is not None
+    assert gone.article.article_id == first.article_id
+    assert line.send(removed(first, at_ms=late), removed(first, version=3, at_ms=late)) == []
+
+
 def test_a_story_expires_48_hours_after_its_last_update():
     line = Line()
     line.send(article("one"), tick(NOW + 1), article("two", at_ms=NOW + 2))

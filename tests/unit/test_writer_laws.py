@@ -280,7 +280,10 @@ def test_an_update_of_an_expired_story_starts_none(size, later_ms, killed, data)
         keeper.rebuild()
     late = article("n0", "alder", START + later_ms, 2, first_seen_ms=START, changed=("title",), title="Late words")
     assert keeper.send(late) == []
-    assert keeper.send(removed(members[-1], 3, START + later_ms)) == []
+    (gone,) = keeper.send(removed(members[-1], 3, START + later_ms))
+    assert (gone.change, gone.story.originals, gone.cause) == ("retracted", 0, "retracted")
+    assert gone.story.story_id == ended[0].story.story_id
+    assert keeper.send(removed(members[-1], 4, START + later_ms)) == []
     assert keeper.send(*data.draw(st.permutations(members))) == []
     # The same event again is a new story, with an id of its own.
     (again,) = keeper.send(article("n9", "alder", START + later_ms))

@@ -72,8 +72,10 @@ class LiveSet:
         self.fresh.append(story)
         return story
 
-    def place(self, story: LiveStory, members: Iterable[Member], now_ms: int, claimed_ms: int = 0) -> None:
-        """Members enter a story, or replace their former versions; the story counts as updated now.
+    def place(
+        self, story: LiveStory, members: Iterable[Member], now_ms: int, claimed_ms: int = 0, *, news: bool = True
+    ) -> None:
+        """Members enter a story, or replace their former versions; the story counts as updated now, if that is news.
 
         claimed_ms: where the article says another time, that.
         """
@@ -87,7 +89,7 @@ class LiveSet:
             for member in entering:
                 story.put(member)
 
-        self._change(story, change, now_ms, claimed_ms)
+        self._change(story, change, now_ms, claimed_ms, news=news)
         for member in entering:
             self._enter(member)
             self._ledger.put(MEMBERS, member.article_id, member.row)
@@ -174,16 +176,19 @@ class LiveSet:
         del self._by_sequence[member.row.sequence]
         self.copies.remove(member.row.sequence, member.row.content_hash)
 
-    def _change(self, story: LiveStory, change: Callable[[], object], now_ms: int, claimed_ms: int = 0) -> None:
+    def _change(
+        self, story: LiveStory, change: Callable[[], object], now_ms: int, claimed_ms: int = 0, *, news: bool = True
+    ) -> None:
         """Carry out `change` on a story's members, and bring its row and the indexes after it."""
         before = story.rare if story.members else np.zeros(0, dtype=np.uint32)
         change()
-        updated_ms = max(story.updated_ms(now_ms), now_ms)
-        ahead = max(claimed_ms, story.row.claimed_ms)
-        story.row = msgspec.structs.replace(
-            story.row, updated_ms=updated_ms, claimed_ms=ahead if ahead > updated_ms else 0
-        )
-        self._ledger.put(STORIES, story.story_id, story.row)
+        if news:
+            updated_ms = max(story.updated_ms(now_ms), now_ms)
+            ahead = max(claimed_ms, story.row.claimed_ms)
+            story.row = msgspec.structs.replace(
+                story.row, updated_ms=updated_ms, claimed_ms=ahead if ahead > updated_ms else 0
+            )
+            self._ledger.put(STORIES, story.story_id, story.row)
         self._centroids.put(story.number, story.centroid)
         after = story.rare
         if after is not before:

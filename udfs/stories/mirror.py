@@ -177,6 +177,26 @@ def summary(story: LiveStory, language: str, policy: ClusterPolicy) -> StorySumm
     )
 
 
+def ended_summary(story_id: str, language: str, now_ms: int) -> StorySummary:
+    """A story that has expired: nothing is known of it but that it has no members."""
+    return StorySummary(
+        story_id=story_id,
+        language=language,
+        originals=0,
+        copies=0,
+        variants=0,
+        publishers=(),
+        first_ms=now_ms,
+        latest_ms=now_ms,
+        updated_ms=now_ms,
+    )
+
+
+def ended_brief(article_id: str, version: int, publisher: str) -> ArticleBrief:
+    """An article of an expired story: nothing is known of it but its name."""
+    return ArticleBrief(article_id=article_id, version=version, url="", title="", publisher=publisher, first_seen_ms=0)
+
+
 def _heaviest(counted: tuple[str, int]) -> tuple[int, str]:
     return -counted[1], counted[0]
 

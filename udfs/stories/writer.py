@@ -29,14 +29,14 @@ from state_schemas.clusters import (
     WriterState,
 )
 from state_schemas.codec import load_state
-from state_schemas.stories import ArticleBrief, Change, StoryChange
+from state_schemas.stories import ArticleBrief, Change, StoryChange, StorySummary
 from udfs.stories import housekeeping, vectors
 from udfs.stories.clock import Clock, advance
 from udfs.stories.frequencies import Frequencies
 from udfs.stories.incoming import Incoming, check, read
 from udfs.stories.ledger import Ledger, Put, Read
 from udfs.stories.live import LiveSet, Rows
-from udfs.stories.mirror import LiveStory, Member, brief, brief_of_member, summary
+from udfs.stories.mirror import LiveStory, Member, brief, brief_of_member, ended_brief, ended_summary, summary
 from udfs.stories.pairs import Subject
 from udfs.stories.policy import ClusterModel, ClusterPolicy
 from udfs.stories.score import Scorer
@@ -145,7 +145,7 @@ class LanguageWriter:
             del self.live.retracted[article.article_id]  # published again: its row is overwritten below
         elif self._is_late(article, now_ms):
             return
-        self._place(new, now_ms)
+        self._place(new, now_ms, "" if retracted is None else "reinstated")
 
     def _is_late(self, article: Article, now_ms: int) -> bool:
         """True for an article of an expired story, or an update to one that is no longer known: they start nothing.
@@ -166,8 +166,8 @@ class LanguageWriter:
             self.ledger.put(ARTICLES, article_id, msgspec.structs.replace(stored, version=version))
         return stored is not None
 
-    def _place(self, new: Incoming, now_ms: int) -> None:
-        """Copy, join or start."""
+    def _place(self, new: Incoming, now_ms: int, cause: str) -> None:
+        """Copy, join or start. cause: why an article that was known comes in."""
         article = new.article
         vector = vectors.centred(new.embedding, self._mean.value())
         repeated = self._repeated(new)
@@ -176,7 +176,7 @@ class LanguageWriter:
             story = self.live.stories[original.row.story]
             # The same text has the same terms; reading it again is the dearest part of an article.
             change: Change = "copied" if role == COPY else "variant"
-            self._join(story, new, original.terms, vector, now_ms, change, of=original)
+            self._join(story, new, original.terms, vector, now_ms, change, of=original, cause=cause)
             return
         terms = self._vocabulary.terms(article.title, article.lede, new.body, article.entities)
         subject = Subject(vector, terms, new.signature, article.publisher, now_ms)
@@ -185,7 +185,7 @@ class LanguageWriter:
         features = self._scorer.features(subject, candidates, len(self.live.stories))
         chosen, probability = self._judge(article.article_id, [story for story, _ in candidates], features)
         if chosen is not None:
-            self._join(chosen, new, terms, vector, now_ms, "assigned", probability=probability)
+            self._join(chosen, new, terms, vector, now_ms, "assigned", probability=probability, cause=cause)
             return
         started = self.live.start(self._mint(now_ms), StoryState(self.state.sequence + 1, now_ms, now_ms))
         if new.embedding is not None:
@@ -193,7 +193,7 @@ class LanguageWriter:
             self._mean.add(new.embedding)
             self.set(vectors=self._mean.weight)
             self.ledger.put(WRITER, _MEAN, self._mean.dump())
-        self._join(started, new, terms, vector, now_ms, "started")
+        self._join(started, new, terms, vector, now_ms, "started", cause=cause)
 
     def _repeated(self, new: Incoming) -> tuple[Member, int] | None:
         """(the first original that the article repeats, COPY or VARIANT), or None.
@@ -240,6 +240,7 @@ class LanguageWriter:
         *,
         of: Member | None = None,
         probability: float | None = None,
+        cause: str = "",
     ) -> None:
         role = {"copied": COPY, "variant": VARIANT}.get(change, ORIGINAL)
         first = "" if of is None else of.article_id
@@ -247,7 +248,8 @@ class LanguageWriter:
         member = Member(new.article.article_id, row)
         self.live.place(story, (member,), now_ms, new.article.decided_ms)
         rounded = None if probability is None else round(probability, 4)
-        self.emit(change, story, now_ms, self._brief(new.article, member, story), of=first, probability=rounded)
+        told = self._brief(new.article, member, story)
+        self.emit(change, story, now_ms, told, of=first, probability=rounded, cause=cause)
 
     def _update(self, member: Member, new: Incoming, now_ms: int) -> None:
         """A new version stays where the article is; its words and vector count anew where title or lede changed."""
@@ -260,7 +262,9 @@ class LanguageWriter:
             terms, vector = member.terms, member.vector.astype(np.float32)
         row = new.row(story.story_id, old.sequence, old.role, old.of, terms, vector, now_ms)
         replaced = Member(member.article_id, row)
-        self.live.place(story, (replaced,), now_ms, article.decided_ms)
+        # Who dates his article anew keeps no story alive by it.
+        news = article.changed != ("published",)
+        self.live.place(story, (replaced,), now_ms, article.decided_ms, news=news)
         self.emit("updated", story, now_ms, self._brief(article, replaced, story), of=old.of)
 
     def _removed(self, record: Removed, now_ms: int) -> None:
@@ -268,7 +272,7 @@ class LanguageWriter:
         article_id = record.article_id
         member = self.live.members.get(article_id) or self.live.retracted.get(article_id)
         if member is None:
-            self._expired_version(article_id, record.version)
+            self._removed_late(record, now_ms)
             return
         if record.version <= member.row.version:
             return
@@ -296,6 +300,17 @@ class LanguageWriter:
             self.emit("retracted", story, now_ms, left, cause=record.reason)
             self.emit("expired", story, now_ms, None, cause="empty")
 
+    def _removed_late(self, record: Removed, now_ms: int) -> None:
+        """The story has expired, but pages that showed the article may be asked for again: consumers hear of it."""
+        stored = load_state(ArticleState, self.ledger.read(ARTICLES, record.article_id))
+        if stored is None or record.version <= stored.version:
+            return
+        self.ledger.put(ARTICLES, record.article_id, ArticleState("", record.version))
+        if stored.story:
+            left = ended_brief(record.article_id, record.version, record.publisher)
+            ended = ended_summary(stored.story, self.language, now_ms)
+            self.emit("retracted", ended, now_ms, left, cause=record.reason)
+
     def _mint(self, now_ms: int) -> str:
         if not self.state.clock_ms:
             # No clock is confirmed: the record's own time dates this story, and none after it.
@@ -315,7 +330,7 @@ class LanguageWriter:
     def emit(
         self,
         change: Change,
-        story: LiveStory,
+        story: LiveStory | StorySummary,
         now_ms: int,
         article: ArticleBrief | None,
         *,
@@ -333,7 +348,7 @@ class LanguageWriter:
                 change=change,
                 decided_ms=now_ms,
                 model_version=self._model.version,
-                story=summary(story, self.language, self.policy),
+                story=story if isinstance(story, StorySummary) else summary(story, self.language, self.policy),
                 article=article,
                 of=of,
                 probability=probability,
