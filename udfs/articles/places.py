@@ -1,63 +1,37 @@
-"""Which countries and cities an article names, as linked entities: Tokyo, Tokio and 東京 are one id.
+"""Which countries, regions and cities an article names, as linked entities: Tokyo, Tokio and 東京 are one id.
 
 Precision first: a word that is also a common word ("Reading", "Nice", "Of") or stands inside a longer name ("Paris
-Hilton") needs more than its spelling to be a place. Words are matched whole in scripts with spaces, longest first, and
-case counts where there is case; scripts without spaces are matched by longest run of characters.
+Hilton") needs more than its spelling to be a place. Where names stand is read in `place_mentions.py`; here is decided
+which of them count, and which place each means: by weight, by the countries the text names, by the publisher's country.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from state_schemas.articles import Entity
-from udfs.articles.gazetteer import ABBREVIATED, ABBREVIATIONS, SMALL_CITY, TOKEN, Gazetteer, Place
-from udfs.articles.signatures import UNSPACED
+from udfs.articles.gazetteer import HANGUL, Gazetteer, Place, fold
+from udfs.articles.place_mentions import PlaceMention, mentions_of
 
 
 @dataclass(frozen=True, slots=True)
 class PlacePolicy:
-    """Source of the values: tried on the captured pages and on the names in the tests."""
+    """Source of the values: tried on captured pages and on the first half of the labelled mentions (docs/entities.md).
+
+    Weights are decades of people, as in `gazetteer.City`.
+    """
 
     body_chars: int = 4_000  # of the body that are read: where something happened stands early
-    kept: int = 12  # entities an article
-    sizeable: int = 250_000  # people; smaller cities count near home, near a country named, or after "in"
-    home: float = 1.0  # decades of population that the publisher's country is worth
-    mentioned: float = 1.5  # the same for a country that the text names
+    kept: int = 12  # places an article
+    small: float = 5.2  # a smaller city counts near home or a country named, and after a preposition
+    sizeable: float = 5.65  # a smaller city counts near home, near a country named, or after a preposition
+    known: float = 6.0  # a city from here on says which country a text is about
+    short: float = 6.3  # a name below five letters without capitals is of a place of this weight, or near
+    home: float = 1.0  # what the publisher's country is worth
+    home_region: float = 2.0  # the same for a region: Georgia, to a publisher in the United States
+    mentioned: float = 1.5  # what a country that the text names is worth
     alternate: float = 0.5  # what a name is worth less when it is not the city's main one
-    title_case: float = 0.9  # share of longer words with a capital above which capitals say nothing
-
-
-# Countries whose names are also first names, states, seas or words.
-_AMBIGUOUS_COUNTRIES = "TD JO GE JE GN NE DM TG ML BJ"
-_GUARDED = frozenset(f"country:{code}" for code in _AMBIGUOUS_COUNTRIES.split())
-# Only those that go with places far more than with people: "lost to Murray" is no place.
-_OF_PLACE = """
-    in near outside around aus nach à en em na nel te uit i på w we v ve u în din
-"""
-_PREPOSITIONS = frozenset(_OF_PLACE.split())
-_OPENS = re.compile(r"(?:^|[.!?…:;\n\"“”„«»(\[—–|•])['’\"”»]*\s*$")
-_UNSPACED_TEXT = re.compile(rf"[{UNSPACED}]")
-_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]")
-_HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
-# Letters that Arabic and Hebrew write together with the next word: and, in, to, so; from, the.
-_PROCLITICS = re.compile(r"^[وبلفכבלמהו](?=.{3})")
-
-
-@dataclass(slots=True)
-class _Mention:
-    """One place in a text where a name stands. strong: its neighbours do not make it part of a longer name."""
-
-    places: tuple[Place, ...]
-    name: str
-    in_title: bool = False
-    strong: bool = True
-    personal: bool = False  # a capitalised word stands before it, as a first name would
-    located: bool = False  # after a preposition of place
-    guarded: bool = False  # the name has another meaning
-    cased: bool = False  # of a script with capitals
 
 
 @dataclass(slots=True)
@@ -68,6 +42,10 @@ class _Found:
     in_title: bool = False
 
 
+# Whether the characters start to end of a text are part of a longer name: (which text, start, end).
+Taken = Callable[[int, int, int], bool]
+
+
 class PlaceFinder:
     """Holds the gazetteer: make one an operator, in open()."""
 
@@ -75,31 +53,30 @@ class PlaceFinder:
         self._names = gazetteer
         self._policy = policy or PlacePolicy()
 
-    def places(self, title: str, lede: str, body: str, language: str, country: str) -> tuple[Entity, ...]:
+    def places(
+        self, title: str, lede: str, body: str, language: str, country: str, taken: Taken | None = None
+    ) -> tuple[Entity, ...]:
         """The places an article names, those of title and lede first, then by mentions.
 
-        language: of the text, for its common words; country: the publisher's, ISO 3166 alpha-2 or empty.
+        language: of the text, for its common words and endings; country: the publisher's, ISO 3166 alpha-2 or empty.
+        taken: what is part of a name already, by text (0 title, 1 lede, 2 body as given by `texts_of`).
         """
-        body = body[: self._policy.body_chars]
-        if lede and body.startswith(lede[:80]):  # the lede is the body's beginning: read it once
-            body = body[len(lede) :]
-        mentions: list[_Mention] = []
-        for text, in_title in ((title, True), (lede, True), (body, False)):
-            for mention in self._mentions(text, language):
-                mention.in_title = in_title
-                mentions.append(mention)
-        named = {
-            mention.places[0].country
-            for mention in mentions
-            if mention.places[0].id.startswith("country:") and (mention.strong or not mention.guarded)
-        }
-        strong = {mention.name.casefold() for mention in mentions if mention.strong}
-        located = {mention.name.casefold() for mention in mentions if mention.located}
+        mentions: list[PlaceMention] = []
+        for number, text in enumerate(texts_of(title, lede, body, self._policy.body_chars)):
+            for mention in mentions_of(text, language, self._names):
+                if taken is None or not taken(number, mention.start, mention.end):
+                    mention.in_title = number < 2
+                    mentions.append(mention)
+        named = self._countries_named(mentions)
+        strong = {fold(mention.name) for mention in mentions if mention.strong}
+        located = {fold(mention.name) for mention in mentions if mention.located and mention.strong}
         # "Andy Murray" once, then "Murray": a person, unless something happens in Murray too.
-        strong -= {mention.name.casefold() for mention in mentions if mention.personal} - located
+        strong -= {fold(mention.name) for mention in mentions if mention.personal} - located
+        # "Wladimir Klitschko" once, then "Wladimir": the same, where it is not what the city itself is called.
+        strong -= {fold(one.name) for one in mentions if one.leading and not one.places[0].main} - located
         found: dict[str, _Found] = {}
         for mention in mentions:
-            name = mention.name.casefold()
+            name = fold(mention.name)
             place = self._meant(mention, name in located, named, country) if name in strong else None
             if place is not None:
                 entry = found.setdefault(place.id, _Found(place, mention.name))
@@ -113,155 +90,73 @@ class PlaceFinder:
                 mentions=entry.mentions,
                 in_title=entry.in_title,
                 country=entry.place.country,
+                type=entry.place.type,
             )
             for entry in ordered[: self._policy.kept]
         )
 
-    def _meant(self, mention: _Mention, located: bool, named: set[str], home: str) -> Place | None:
+    def _countries_named(self, mentions: list[PlaceMention]) -> set[str]:
+        """The countries that a text names by themselves, or by a city that can be no other."""
+        named: set[str] = set()
+        for mention in mentions:
+            first = mention.places[0]
+            if first.type == "country" and len(mention.places) == 1:
+                sure = mention.strong or not mention.guarded
+            else:
+                alone = len({place.country for place in mention.places}) == 1
+                sure = alone and mention.strong and not mention.guarded and first.weight >= self._policy.known
+            if sure and not (mention.guarded and first.type == "country" and not mention.located):
+                named.add(first.country)
+        return named
+
+    def _meant(self, mention: PlaceMention, located: bool, named: set[str], home: str) -> Place | None:
         """The place a mention means, or None where it cannot be told. located: some mention follows a preposition."""
         policy = self._policy
         best: tuple[float, Place] | None = None
+        within = [place for place in mention.places if place.country == mention.within and place.type == "place"]
+        if within:
+            return max(within, key=lambda place: place.weight)
+        if mention.inside:
+            return None
         for place in mention.places:
-            if place.id.startswith("country:"):
-                return place
-            near = place.country == home or place.country in named
-            if place.population < SMALL_CITY and not (near and (located or not mention.cased)):
+            if not self._counts(place, mention, located, named, home):
                 continue
-            if place.population < policy.sizeable and not (near or located):
-                continue
-            if mention.guarded and not (located or place.country in named):
-                continue
-            score = math.log10(max(place.population, 1)) - (0 if place.main else policy.alternate)
-            score += policy.home * (place.country == home) + policy.mentioned * (place.country in named)
+            score = place.weight - (0 if place.main else policy.alternate)
+            at_home = policy.home_region if place.type == "region" else policy.home
+            score += at_home * (place.country == home) + policy.mentioned * (place.country in named)
             if best is None or score > best[0]:
                 best = (score, place)
         return best[1] if best else None
 
-    def _mentions(self, text: str, language: str) -> Iterator[_Mention]:
-        yield from self._spaced(text, language)
-        if _UNSPACED_TEXT.search(text):
-            yield from self._unspaced(text)
-        if language == "en" and not text.isupper():
-            for match in ABBREVIATIONS.finditer(text):
-                code = ABBREVIATED[(match.lastindex or 1) - 1]
-                yield _Mention((Place(f"country:{code}", code, 0),), match[0])
-
-    def _spaced(self, text: str, language: str) -> Iterator[_Mention]:
-        tokens = list(TOKEN.finditer(text))
-        words = [token[0].casefold() for token in tokens]
-        longer = [token[0][0].isupper() for token in tokens if len(token[0]) > 3]
-        # In a headline in title case every name touches a capital, so its names need a second mention in the text.
-        shouting = language != "de" and len(longer) > 2 and sum(longer) >= self._policy.title_case * len(longer)
-        at = 0
-        while at < len(tokens):
-            match = self._longest_name(text, tokens, words, at)
-            if match is None:
-                at += 1
-                continue
-            size, places = match
-            if places:
-                mention = self._in_context(text, tokens, at, size, places, language, shouting)
-                if mention is not None:
-                    yield mention
-            at += size
-
-    def _longest_name(
-        self, text: str, tokens: list[re.Match[str]], words: list[str], at: int
-    ) -> tuple[int, tuple[Place, ...]] | None:
-        names = self._names
-        for size in range(min(names.longest.get(words[at], 0), len(tokens) - at), 0, -1):
-            places = names.spaced.get(" ".join(words[at : at + size]))
-            if places is not None and _together(text, tokens, at, size):
-                return size, places
-        if _HANGUL.match(words[at]):  # particles are written together with the noun
-            for length in range(len(words[at]) - 1, 1, -1):
-                places = names.spaced.get(words[at][:length])
-                if places and len(words[at]) - length <= 3:
-                    return 1, places
-        elif bare := _PROCLITICS.sub("", words[at], count=1):
-            places = names.spaced.get(bare) if bare != words[at] else None
-            if places:
-                return 1, places
-        return None
-
-    def _in_context(
-        self,
-        text: str,
-        tokens: list[re.Match[str]],
-        at: int,
-        size: int,
-        places: tuple[Place, ...],
-        language: str,
-        shouting: bool,
-    ) -> _Mention | None:
-        start, end = tokens[at].start(), tokens[at + size - 1].end()
-        name = " ".join(text[start:end].split())
-        cased = name[0].lower() != name[0].upper()
-        if cased and not name[0].isupper():
-            return None
-        country = places[0].id.startswith("country:")
-        largest = max(place.population for place in places)
-        if not cased and not country and len(name) < 5 and largest < 1_000_000 and not _HANGUL.match(name):
-            return None
-        guarded = size == 1 and self._names.is_common_word(name, language)
-        if country:
-            if guarded:  # "Island" in English; a country's name in the text's own language is no common word
-                return None
-            guarded = places[0].id in _GUARDED
-        mention = _Mention(places, name, guarded=guarded, cased=cased)
-        mention.located = at > 0 and tokens[at - 1][0].casefold() in _PREPOSITIONS
-        if cased and size == 1 and (guarded or not country):
-            opening = guarded and bool(_OPENS.search(text[max(0, start - 4) : start]))
-            mention.personal = not shouting and _after_a_name(text, tokens, at, language)
-            longer = _after_a_name(text, tokens, at, language) or _before_a_name(text, tokens, at, language)
-            mention.strong = not (opening or longer or (guarded and shouting))
-        return mention
-
-    def _unspaced(self, text: str) -> Iterator[_Mention]:
-        names = self._names.unspaced
-        at = 0
-        while at < len(text):
-            for size in range(min(self._names.longest_unspaced, len(text) - at), 1, -1):
-                places = names.get(text[at : at + size])
-                if places and not _cuts_katakana(text, at, at + size):
-                    yield _Mention(places, text[at : at + size])
-                    at += size - 1
-                    break
-            at += 1
+    def _counts(self, place: Place, mention: PlaceMention, located: bool, named: set[str], home: str) -> bool:
+        """Whether a place is large or near enough to be meant, and the name more than a word."""
+        policy = self._policy
+        near = place.country == home or place.country in named
+        if place.type != "place":
+            return not mention.guarded or located or mention.inner or near
+        if not mention.cased and len(mention.name) < 5 and not HANGUL.match(mention.name) and " " not in mention.name:
+            unspaced = mention.name in self._names.unspaced
+            if not unspaced and place.weight < policy.short and not (near and place.weight >= policy.small):
+                return False
+        if place.weight < policy.small and not (located or not mention.cased):
+            return False
+        if place.weight < policy.small and place.country != home and (home or named != {place.country}):
+            return False
+        if place.weight < policy.sizeable and not (near or located):
+            return False
+        if mention.guarded:
+            if located:
+                return near or place.weight >= policy.sizeable
+            at_home = place.country == home and place.weight >= policy.small
+            if not mention.cased:
+                return place.country in named
+            return mention.inner and (place.country in named or at_home)
+        return True
 
 
-def _cuts_katakana(text: str, start: int, end: int) -> bool:
-    """Whether a run of katakana goes on at either side: Dubai is no part of the word for advice."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return bool(
-        (_KATAKANA.match(text[start]) and _KATAKANA.match(before or " "))
-        or (_KATAKANA.match(text[end - 1]) and _KATAKANA.match(after or " "))
-    )
-
-
-def _together(text: str, tokens: list[re.Match[str]], at: int, size: int) -> bool:
-    """Whether the words of a name stand side by side: a space, point, hyphen or apostrophe may part them."""
-    gaps = (text[tokens[index].end() : tokens[index + 1].start()] for index in range(at, at + size - 1))
-    return all(gap.strip() in ("", ".", "'", "’", "-", "‐") and "\n" not in gap for gap in gaps)
-
-
-def _after_a_name(text: str, tokens: list[re.Match[str]], at: int, language: str) -> bool:
-    """Whether a capitalised word stands right before the one at `at`: "Andy Murray", "South Orange"."""
-    if not at:
-        return False
-    before = tokens[at - 1]
-    gap = text[before.end() : tokens[at].start()]
-    if not before[0][0].isupper() or gap.strip() or "\n" in gap:
-        return False
-    # "Near Paris" opens a sentence; in German any word may, and so may a noun.
-    opening = bool(_OPENS.search(text[max(0, before.start() - 4) : before.start()]))
-    return not (opening and (before[0].casefold() in _PREPOSITIONS or language == "de"))
-
-
-def _before_a_name(text: str, tokens: list[re.Match[str]], at: int, language: str) -> bool:
-    """Whether a capitalised word follows: "Paris Hilton". German nouns do that all the time."""
-    if at + 1 >= len(tokens) or language == "de":
-        return False
-    after = tokens[at + 1]
-    gap = text[tokens[at].end() : after.start()]
-    return after[0][0].isupper() and not gap.strip() and "\n" not in gap
+def texts_of(title: str, lede: str, body: str, body_chars: int) -> tuple[str, str, str]:
+    """Title, lede and the beginning of the body, without the lede where the body begins with it: read once."""
+    body = body[:body_chars]
+    if lede and body.startswith(lede[:80]):
+        body = body[len(lede) :]
+    return title, lede, body
