@@ -40,7 +40,8 @@ _NAMESAKES = frozenset(
 # language's: "di" is of a place in Indonesian and of a person in Italian.
 _BEFORE_PLACES = {
     "en": "in near outside around across from", "de": "in aus nach bei", "fr": "à en", "es": "en desde",
-    "pt": "em na no", "it": "a in", "nl": "in te uit vanuit naar", "sv": "i från vid", "da": "i fra ved", "no": "i fra ved",
+    "pt": "em na no", "it": "a in", "nl": "in te uit vanuit naar", "sv": "i från vid",
+    "da": "i fra ved", "no": "i fra ved",
     "pl": "w we z ze do pod na", "cs": "v ve z ze do u", "sk": "v vo z zo do", "sl": "v iz na", "hr": "u iz kod za",
     "bs": "u iz kod", "sr": "u iz kod у из код", "ru": "в во из под", "uk": "у в з із зі до під", "bg": "в във от край",
     "mk": "во од", "el": "στη στην στο στον από", "ro": "în din la", "id": "di ke dari", "ms": "di ke dari",
@@ -84,7 +85,8 @@ _AFTER_HAN = frozenset("市省县縣州府都区區駅站港湾湾空机機大�
 _RUNS = """
     千葉 宮崎 福島 山口 石川 長野 秋田 香川 福井 宮城 松山 長崎 川崎 岡山 高松 徳島 福岡 大津 奈良 三重 豊田 柏 松本
     青森 清水 本庄 小山 上田 富山 前橋 金沢 大分 熊本 佐賀 水戸 日立 高山 三原 鈴鹿 小松 平塚 藤沢 大和 春日 長岡
-    長春 长春 太原 大同 中山 平安 东方 東方 和平 开封 宝安 永安 长安 安康 保定 海口 通化 通州 朝阳 朝陽 新乡 咸宁 安阳 吉林
+    長春 长春 太原 大同 中山 平安 东方 東方 和平 开封 宝安 永安 长安 安康 保定 海口 通化 通州 朝阳 朝陽
+    新乡 咸宁 安阳 吉林
 """
 _SURNAMES = frozenset(_RUNS.split())
 
