@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.articles.sentences import sentences as split
+
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
@@ -31,16 +33,7 @@ TITLE_CHARS = 300  # characters; longer titles are pages' mistakes
 TEXT_CHARS = 2_000  # characters of a text that are looked at: 128 tokens of any script are fewer
 MANIFEST = "manifest.json"
 
-# Ends of a sentence that need a space or a closing mark after them, and ends that do not.
-_SPACED_END = ".!?\u2026\u061f\u06d4\u0589\u1362\u1367\u0964\u0965\u104b\u17d4\u1803\u0df4"
-_FREE_END = "\u3002\uff01\uff1f\uff61\uff0e"
-_CLOSING = "\"'\u2019\u201d\u00bb\u203a)\\]\u300d\u300f\u3011\uff09\u300b"
-_END = re.compile(rf"[{_FREE_END}]+[{_CLOSING}]*|[{_SPACED_END}]+[{_CLOSING}]*(?=\s|$)|\n")
-# A full stop after these ends no sentence: initials and inner stops (J., U.S., p.m.), titles and a few others.
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'\u201c\u2018])(?:\w|\w(?:\.\w)+|Mr|Mrs|Ms|Dr|Prof|St|Gen|Col|Lt|Sgt|Capt|Sen|Rep|Gov|Rev|Hon|Jr|Sr|vs|No|Nos|Nr|"
-    r"Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|Dec|Sra?|Dra|Mme|Mlle|Ing|Mag|bzw|ca|etc|\u0433|\u0443\u043b|\u0438\u043c)$",
-)
+_ENDS = ".!?…؟۔։።፧।॥။។᠃෴。！？｡．"  # a heading that has one of these needs no full stop
 _SPACE = re.compile(r"\s+")
 
 
@@ -61,40 +54,32 @@ class Encoder(Protocol):
         """float32 of shape (len(texts), dimensions), each row of length 1, in the order of `texts`."""
 
 
-def encoder_input(title: str, body: str) -> str:
+def encoder_input(title: str, body: str, language: str = "") -> str:
     """The title and the body's first three sentences, in one line; what the clusterer's vectors are made from.
 
-    A first sentence that only repeats the title is passed over. Returns "" for an article without words.
+    A first sentence that only repeats the title is passed over. language: a code, which helps to split sentences.
+    Returns "" for an article without words.
     """
     heading = _SPACE.sub(" ", title).strip()[:TITLE_CHARS]
     lede: list[str] = []
-    for sentence in sentences(body, SENTENCES + 1):
+    for sentence in sentences(body, SENTENCES + 1, language):
         if not lede and _same(sentence, heading):
             continue
         lede.append(sentence)
-    if heading and lede and heading[-1] not in _SPACED_END + _FREE_END:
+    if heading and lede and heading[-1] not in _ENDS:
         heading += "."
     return " ".join(filter(None, [heading, *lede[:SENTENCES]]))
 
 
-def sentences(text: str, count: int) -> list[str]:
+def sentences(text: str, count: int, language: str = "") -> list[str]:
     """The first `count` sentences, white space collapsed, none longer than SENTENCE_CHARS.
 
-    A line break ends a sentence; so do the marks of Latin, Arabic, Devanagari, Armenian, Ethiopic, Burmese, Khmer,
-    Mongolian, Sinhala and CJK writing. Where a script marks none, or a sentence is too long, it is cut at the last
-    space that fits.
+    Where a script marks no ends, or a sentence is too long, it is cut at the last space that fits.
     """
     found: list[str] = []
-    window = text[: (count + 2) * 4 * SENTENCE_CHARS]
-    start = 0
-    for match in _END.finditer(window):
-        if match.group()[0] == "." and _ABBREVIATION.search(window, max(start, match.start() - 16), match.start()):
-            continue
-        found += _bounded(window[start : match.end()])
-        start = match.end()
-        if len(found) >= count:
-            return found[:count]
-    return (found + _bounded(window[start:]))[:count]
+    for sentence in split(text[: (count + 2) * 4 * SENTENCE_CHARS], language, count):
+        found += _bounded(sentence)
+    return found[:count]
 
 
 def _bounded(sentence: str) -> list[str]:
@@ -109,8 +94,7 @@ def _bounded(sentence: str) -> list[str]:
 
 
 def _same(sentence: str, heading: str) -> bool:
-    ends = _SPACED_END + _FREE_END
-    return bool(heading) and sentence.rstrip(ends).casefold() == heading.rstrip(ends).casefold()
+    return bool(heading) and sentence.rstrip(_ENDS).casefold() == heading.rstrip(_ENDS).casefold()
 
 
 class OnnxEncoder:

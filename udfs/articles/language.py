@@ -1,9 +1,10 @@
 """Which language an article is written in: by its text, and by what was declared where the text cannot tell.
 
-A script that one language has to itself settles it. Han text is Chinese unless kana stand in it as grammar, Arabic
-and the rest are told apart by py3langid (naive Bayes over byte n-grams). A declaration counts as evidence: page, then
-feed entry, then publisher. It is often a template's default, so plain text outweighs it, except between languages so
-close that a few sentences cannot tell them apart.
+A script that one language has to itself settles it. Han text is told apart by kana and by signs that only one of the
+two countries writes; everything else by py3langid (naive Bayes over byte n-grams), and near neighbours by the words
+that only one of them uses (near_languages.py). A declaration counts as evidence: page, then feed entry, then
+publisher. It is often a template's default, so plain text outweighs it, except between languages so close that a few
+sentences cannot tell them apart. The rules in words, and the measured choice of the library: docs/languages.md.
 """
 
 from __future__ import annotations
@@ -13,26 +14,33 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from state_schemas.languages import LANGUAGES, UNKNOWN, known_language
+from udfs.articles.near_languages import marks, near
 
 
 @dataclass(frozen=True, slots=True)
 class LanguagePolicy:
     """Weights are logits, added to py3langid's scores over the root of the text's bytes (its own calibration).
 
-    Source: set on the captured pages and feeds, whose own declarations are known (docs/articles.md).
+    Source: set on the captured pages and feeds and on sentences of our own (docs/languages.md).
     """
 
     text_chars: int = 1_500  # of title and body read; a first screen is enough
     page: float = 2.0  # html lang
     entry: float = 1.5  # xml:lang or language of the feed
     origin: float = 2.0  # as registered by a person, so seldom a template's default
-    close: float = 4.0  # added to the first declaration where the text's best is a near neighbour of it
+    close: float = 4.0  # added to the first declaration that is a near neighbour of the text's best
+    mark: float = 1.0  # a word or letter that tells a language from its near neighbours
+    marks: int = 6  # as many count; where one neighbour has more, the others' count in proportion
     stranger: float = 2.0  # taken from languages that are not in our table
     no_words: float = 6.0  # added to the first declaration where a text has none of the common words of any language
+    own_script: float = (
+        0.3  # of the letters outside Latin script make it the text's script: brands are Latin everywhere
+    )
 
 
 # Scripts (first word of the character's Unicode name) that one language of our table has to itself.
@@ -48,14 +56,9 @@ _FAMILIES: dict[str, frozenset[str]] = {
     "DEVANAGARI": frozenset(["hi", "mr", "ne", "sa"]),
     "BENGALI": frozenset(["bn", "as"]),
 }
-# Near neighbours: a declared one of these is believed against the other.
-_CLOSE: tuple[frozenset[str], ...] = tuple(
-    frozenset(group.split())
-    for group in (
-        "ru uk bg mk sr be", "hr bs sr sl", "cs sk", "no da sv nn", "id ms jv", "es ca gl an", "pt gl", "hi mr ne sa",
-        "fa ur ps", "nl af fy", "de lb", "az tr", "uz kk ky", "fi et", "ar arz ary", "en pcm", "tl bcl", "zh yue wuu",
-    )
-)  # fmt: skip
+# What can be written in Latin script too; the others that have a script of their own are no candidates for Latin text.
+_ALSO_LATIN = frozenset(["sr", "kk", "ku", "tt"])
+_NEVER_LATIN = frozenset(["zh", "ja", "yue", "wuu"]).union(_SCRIPTS.values(), *_FAMILIES.values()) - _ALSO_LATIN
 # Words so common that any sentence has one. Only for texts in Latin and Cyrillic script.
 _COMMON_WORDS = """
     the of and to in is are was for on with that it by at from as his her an be has have not will after over says
@@ -73,6 +76,7 @@ _COMMON_WORDS = """
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
+_LATIN_LETTERS = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _QUOTED = re.compile(r"[「『《〈“\"][^」』》〉”\"]{1,60}[」』》〉”\"]")
 
 
@@ -91,39 +95,52 @@ class LanguageReader:
             for tag, weight in ((page, self._policy.page), (entry, self._policy.entry), (origin, self._policy.origin))
             if (base := _base(tag))
         )
-        script = _script(sample)
+        script = _script(sample, self._policy.own_script)
         if not script:
             return known_language(declared[0][0]) if declared else UNKNOWN
         if script in ("HAN", "KANA"):
             return _han(sample, declared)
         if script in _SCRIPTS:
             return _SCRIPTS[script]
+        if script != "LATIN" and script not in _FAMILIES:
+            return UNKNOWN
         return known_language(self._ranked(sample, script, declared))
 
     def _ranked(self, sample: str, script: str, declared: tuple[tuple[str, float], ...]) -> str:
         policy = self._policy
-        family = _FAMILIES.get(script)
+        if script != "LATIN":
+            sample = _LATIN_LETTERS.sub("", sample)
         size = math.sqrt(len(sample.encode("utf-8", "replace")) or 1)
         scores: dict[str, float] = {}
         for code, score in self._model.rank(sample):
-            if family is None or code in family:
+            if _fits(code, script):
                 base = "no" if code == "nn" else code
                 strange = 0.0 if known_language(base) != UNKNOWN else policy.stranger
                 scores.setdefault(base, score / size - strange)
-        if not scores:
-            return declared[0][0] if declared else UNKNOWN
         best = max(scores, key=scores.__getitem__)
-        for number, (code, weight) in enumerate(declared):
-            if family is not None and code not in family:
-                continue
+        neighbours = near(best)
+        found = marks(sample) if neighbours else Counter[str]()
+        most = max((found[code] for code in neighbours), default=0)
+        for code in neighbours & scores.keys():
+            scores[code] += policy.mark * found[code] * min(1.0, policy.marks / max(most, 1))
+        best = max(scores, key=scores.__getitem__)
+        usable = [(code, weight) for code, weight in declared if _fits(code, script)]
+        close = next((code for code, _ in usable if code in near(best)), "")
+        wordless = script in ("LATIN", "CYRILLIC") and not _has_common_word(sample)
+        for number, (code, weight) in enumerate(usable):
             bonus = weight
-            if number == 0 and any(code in group and best in group for group in _CLOSE):
+            if code == close:
                 bonus += policy.close
-            if number == 0 and script in ("LATIN", "CYRILLIC") and not _has_common_word(sample):
+                close = ""
+            if number == 0 and wordless:
                 bonus += policy.no_words
             # A declared language that the model does not know starts where its best does.
             scores[code] = scores.get(code, scores[best] - policy.close) + bonus
         return max(scores, key=scores.__getitem__)
+
+
+def _fits(code: str, script: str) -> bool:
+    return code not in _NEVER_LATIN if script == "LATIN" else code in _FAMILIES[script]
 
 
 def _base(tag: str) -> str:
@@ -132,21 +149,28 @@ def _base(tag: str) -> str:
     return known if known != UNKNOWN else base if 2 <= len(base) <= 3 and base not in ("und", "mul", "zxx") else ""
 
 
-def _script(sample: str) -> str:
-    """The script that carries the text; a Han or kana sign counts as the three letters it stands for."""
+def _script(sample: str, own: float) -> str:
+    """The script that carries the text; a Han or kana sign counts as the three letters it stands for.
+
+    Latin words stand in texts of every script, and hardly the other way round: another script that has the share `own`
+    of the letters carries the text.
+    """
     counts: Counter[str] = Counter()
     for char, count in Counter(sample).items():
         if char.isalpha():
             counts[_script_of(char)] += count
-    counts["KANA"] = 3 * (counts.pop("HIRAGANA", 0) + counts.pop("KATAKANA", 0))
-    counts["HAN"] = 3 * counts.pop("CJK", 0)
-    together = counts["KANA"] + counts["HAN"]
-    name, most = counts.most_common(1)[0] if counts else ("", 0)
-    if together and together >= most:
-        return "KANA" if counts["KANA"] else "HAN"
-    return name if most else ""
+    kana = counts.pop("HIRAGANA", 0) + counts.pop("KATAKANA", 0)
+    east = 3 * (kana + counts.pop("CJK", 0))
+    if east:
+        counts["KANA" if kana else "HAN"] = east
+    if not counts:
+        return ""
+    others = [(count, name) for name, count in counts.items() if name != "LATIN"]
+    count, name = max(others, default=(0, "LATIN"))
+    return name if count >= own * counts.total() else "LATIN"
 
 
+@lru_cache(maxsize=8_192)
 def _script_of(char: str) -> str:
     if char < "\u0250":
         return "LATIN"
@@ -161,7 +185,8 @@ def _han(sample: str, declared: tuple[tuple[str, float], ...]) -> str:
     hiragana = sum("\u3041" <= char <= "\u309f" for char in plain)
     katakana = sum("\u30a1" <= char <= "\u30fa" for char in plain)
     han = sum("\u4e00" <= char <= "\u9fff" for char in plain)
-    if hiragana > 1 and hiragana * 15 >= han:
+    # A single "no" stands in Chinese brand names; any other particle is Japanese grammar.
+    if hiragana > plain.count("の") and hiragana * 15 >= han:
         return "ja"
     if katakana and katakana * 5 >= han:  # headlines without a verb
         return "ja"
@@ -169,8 +194,36 @@ def _han(sample: str, declared: tuple[tuple[str, float], ...]) -> str:
         return "ja"
     if not han:
         return "ja"
-    # Without kana the sign alone decides, but a headline may be all Han in Japanese too.
+    # A headline may be all Han in Japanese too. Then its signs decide, and where both countries write all of them,
+    # the declaration.
+    written = Counter(_writers(char) for char in plain if "\u4e00" <= char <= "\u9fff")
+    if written["zh"] or written["ja"]:
+        return "ja" if written["ja"] > written["zh"] else "zh"
+    if written["hans"] and written["hant"]:
+        return "ja"  # simplified as on the mainland and full as in Taiwan side by side: only Japan does both
     return "ja" if declared and declared[0][0] == "ja" and len(plain) < 40 else "zh"
+
+
+@lru_cache(maxsize=8_192)
+def _writers(char: str) -> str:
+    """Who writes a Han sign: ja, zh, hans (and Japan), hant (and Japan), or "" (everybody), by the national charsets.
+
+    Sources: JIS X 0208 (ja), GB 2312 (simplified), Big5 (full), as Python's codecs have them.
+    """
+    japan, mainland, taiwan = (_encodes(char, charset) for charset in ("shift_jis", "gb2312", "big5"))
+    if not japan:
+        return "zh"
+    if mainland == taiwan:
+        return "" if mainland else "ja"
+    return "hans" if mainland else "hant"
+
+
+def _encodes(char: str, charset: str) -> bool:
+    try:
+        char.encode(charset)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _has_common_word(sample: str) -> bool:
