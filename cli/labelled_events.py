@@ -93,7 +93,7 @@ def as_articles(
         title, text = str(row["title"]), str(row["text"])
         language = known_language(str(row.get("lang") or "und"))
         signed = signature(text, policy)
-        given = encoder_input(title, text)
+        given = encoder_input(title, text, language)
         yield Labelled(
             Article(
                 article_id=article_id(f"{number} {row['id']}"),

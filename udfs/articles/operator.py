@@ -353,7 +353,7 @@ class Sign(ProcessFunction):
             body=pack_text(body) if body else b"",
             content_hash=found.content_hash,
             minhash=found.minhash,
-            embedding=self._vector(encoder_input(article.title, body or article.lede)),
+            embedding=self._vector(encoder_input(article.title, body or article.lede, article.language)),
             encoder_version=self._encoder.model_version,
         )
 

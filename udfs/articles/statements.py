@@ -14,6 +14,7 @@ from udfs.articles import authors, json_ld
 from udfs.articles.body import is_consent_notice
 from udfs.articles.dates import instant_ms
 from udfs.articles.page import Page
+from udfs.articles.sentences import whole_sentences
 from udfs.articles.text import MAX_LEDE_CHARS, MAX_TITLE_CHARS, clean_line, text_of_html, without_publisher
 
 _MAX_KEYWORDS = 20
@@ -69,17 +70,13 @@ def lede_of(page: Page, node: json_ld.Node, title: str, text: str, entry: Entry 
     return ""
 
 
-_SENTENCE_END = re.compile(r"[.!?…。！？؟।]+[\"'»”’)\]]*(?=\s|$)|[。！？]")
-
-
 def shortened(text: str, limit: int = 600) -> str:
     """The first sentences that fit, on one line; a single longer one is cut at a word."""
     line = clean_line(text, MAX_LEDE_CHARS)
     if len(line) <= limit:
         return line
-    ends = [match.end() for match in _SENTENCE_END.finditer(line, 0, limit)]
-    if ends:
-        return line[: ends[-1]].rstrip()
+    if whole := whole_sentences(line, limit):
+        return whole
     return line[:limit].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
