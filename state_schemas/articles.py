@@ -26,6 +26,20 @@ class Entity(Record, frozen=True):
     type: str = ""
 
 
+class OutboundLink(Record, frozen=True):
+    """An http(s) address that a sentence of an article leads to, normalised; site: its registrable domain."""
+
+    url: str
+    site: str
+
+
+class Correction(Record, frozen=True):
+    """A correction notice as the article states it, plain text. at_ms: its own date, ms UTC, None where unstated."""
+
+    text: str
+    at_ms: int | None = None
+
+
 class Article(Record, frozen=True, tag_field="kind", tag="article"):
     """One version of one article. Key: language.
 
@@ -35,7 +49,9 @@ class Article(Record, frozen=True, tag_field="kind", tag="article"):
     nobody. first_seen_ms: the smallest found_ms ever met, never moves later. published_ms: as claimed, for display.
     sources: field -> where it came from (json_ld, og, meta, page, entry, origin). wire_credit: an agency named.
     feed_id: of the feed it was read for, empty where it came another way. date_faults: what is odd about published_ms:
-    far before it was first seen, moved later since the last version, later than it was fetched.
+    far before it was first seen, moved later since the last version, later than it was fetched. links (at most 50):
+    of other sites or other articles, in the body's order. credits (at most 10): names beside the authors'. corrections:
+    at most 5. max_snippet: characters, None without limit. max_image_preview: none, standard, large, or unstated.
     """
 
     article_id: str
@@ -80,6 +96,9 @@ class Article(Record, frozen=True, tag_field="kind", tag="article"):
     sources: dict[str, str] = {}
     feed_id: str = ""
     date_faults: tuple[DateFault, ...] = ()
+    links: tuple[OutboundLink, ...] = ()
+    credits: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
 
 
 class Removed(Record, frozen=True, tag_field="kind", tag="removed"):

@@ -201,9 +201,9 @@ def test_a_consent_wall_is_no_article() -> None:
             page("<title>Just a moment...</title>", "<h1>Checking your browser before accessing n.example</h1>"),
             "bot_check",
         ),
-        (page("<title>Page not found</title>", "<p>Sorry.</p>"), "no_article"),
+        (page("<title>Page not found</title>", "<p>Sorry.</p>"), "soft_404"),
         (page("", "<div></div>"), "no_title"),
-        (page("<title>App</title>", '<div id="root"></div><script>render()</script>'), "no_article"),
+        (page("<title>App</title>", '<div id="root"></div><script>render()</script>'), "empty_shell"),
     ],
 )
 def test_pages_that_are_no_article(html: str, reason: str) -> None:
@@ -213,7 +213,7 @@ def test_pages_that_are_no_article(html: str, reason: str) -> None:
 def test_a_short_page_whose_heading_was_not_announced_is_no_article() -> None:
     entry = Entry(identity="0" * 16, title="Lock closed")
     body = "<h1>Oops</h1><p>We could not find what you were looking for.</p>"
-    assert rejected(page("<title>Oops</title>", body), raw(entry=entry)) == "no_article"
+    assert rejected(page("<title>Oops</title>", body), raw(entry=entry)) == "soft_404"
 
 
 def test_a_file_that_is_no_page_and_a_redirect_to_the_front_page() -> None:

@@ -76,13 +76,13 @@ def test_a_page_that_could_not_be_had_leaves_its_entry() -> None:
 def test_a_page_that_is_no_article_leaves_its_entry_without_a_fuss() -> None:
     outcome = parsed(raw("<html><title>Ups</title><p>Weg.</p></html>", entry=ENTRY))
     assert isinstance(outcome.event, Reading)
-    assert outcome.event.article.sources["rejected"] == "no_article"
+    assert outcome.event.article.sources["rejected"] == "error_page"
     assert outcome.aside is None
 
 
 def test_without_an_entry_it_is_rejected_with_the_pages_reason() -> None:
     assert parse_raw(raw("<html><title>Ups</title><p>Weg.</p></html>"), READER, PLAIN, nothing) == Rejected(
-        "no_article", "Ups (4 characters)"
+        "error_page", "Ups (4 characters)"
     )
     assert parse_raw(raw(None, kind="entry", reason="refused"), READER, PLAIN, nothing) == Rejected("refused", "")
 

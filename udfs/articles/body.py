@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-import re
 from copy import deepcopy
 
 from lxml import html
 from trafilatura import bare_extraction
 from trafilatura.settings import Document
 
+from udfs.articles.no_article import asks_consent, mentions_consent
 from udfs.articles.page import Page
 from udfs.articles.prose import prose_of
 from udfs.articles.text import clean_text, folded, text_of_element, text_of_html
@@ -25,41 +25,6 @@ _SMALL_ELEMENTS = 400
 _ECHO_CHARS = 40
 # A longer paragraph that mentions cookies is about them.
 _NOTICE_CHARS = 600
-
-# What only consent notices say, by language; matched in case-folded text. One of these condemns a short paragraph.
-_CONSENT = re.compile(
-    r"store and(?:/or)? access information on (?:a|your) device|we and our (?:[\d,.]+ )?(?:\w+ )?partners"
-    r"|we (?:\w+ )?use cookies|uses cookies to|your (?:privacy|cookie|consent) (?:choices|preferences|settings)"
-    r"|manage (?:your )?(?:consent|cookie)|accept all(?: cookies)?$|legitimate interest"
-    r"|cookies? (?:policy|notice|settings)|wir (?:und unsere (?:\d+ )?partner|verwenden cookies|nutzen cookies)"
-    r"|verwendet cookies|informationen auf einem gerät (?:zu )?speichern|mit werbung und tracking"
-    r"|datenschutzeinstellungen"
-    r"|nous utilisons des cookies|utilise des cookies|nos partenaires (?:stockons|utilisons)"
-    r"|gérer (?:mes|vos) (?:choix|cookies)"
-    r"|(?:usamos|utilizamos) cookies|nosotros y nuestros (?:\d+ )?socios|utiliza cookies"
-    r"|almacenar .{0,40}en un dispositivo"
-    r"|utilizziamo (?:i )?cookie|noi e i nostri (?:\d+ )?partner|usamos cookies|nós e (?:os )?nossos parceiros"
-    r"|wij (?:en onze partners|gebruiken cookies)|używamy (?:plików )?cookie|my i nasi partnerzy|çerezler(?:i)? kullan"
-    r"|vi (?:och våra|og våre|og vores) partner|använder cookies|bruker (?:informasjonskapsler|cookies)|bruger cookies"
-    r"|мы используем (?:файлы )?cookie|использует (?:файлы )?cookie"
-    r"|クッキー(?:を|の)使用|cookieを使用|使用cookie|쿠키를 사용",
-    re.IGNORECASE,
-)
-# A word of each of these: a text without any is not searched line by line.
-_CONSENT_HINT = re.compile(
-    "cookie|partner|legitimate interest|consent|privacy|gerät|tracking|datenschutz|gérer|dispositivo|socios|parceiros"
-    "|çerez|informasjonskapsler|クッキー|쿠키",
-    re.IGNORECASE,
-)
-# Pages that stand in an article's place.
-_BOT_CHECK = re.compile(
-    r"verify (?:that )?you are (?:a )?human|are you a robot|checking your browser"
-    r"|enable javascript and cookies to continue"
-    r"|unusual traffic from your|access (?:to this page has been )?denied|just a moment\.\.\."
-    r"|please complete the security check"
-    r"|attention required! \| cloudflare|pardon our interruption|request unsuccessful\. incapsula",
-    re.IGNORECASE,
-)
 
 
 def body_text(page: Page, title: str, article_body: str) -> tuple[str, str]:
@@ -92,30 +57,16 @@ def _second_opinion(tree: html.HtmlElement, title: str) -> str:
     return max(found, paragraphs, key=len)
 
 
-def is_consent_notice(text: str) -> bool:
-    """Whether a text, as a whole, asks for consent: most of its paragraphs do, by length."""
-    if not _CONSENT_HINT.search(text):
-        return False
-    lines = [line for line in text.split("\n") if line]
-    consent = sum(len(line) for line in lines if _CONSENT.search(line))
-    return bool(lines) and consent * 2 > sum(map(len, lines))
-
-
-def is_bot_check(title: str, text: str) -> bool:
-    """Whether a page, short as they are, is a test for robots or a refusal."""
-    return len(text) < 1_500 and bool(_BOT_CHECK.search(f"{title}\n{text}"))
-
-
 def _tidy(text: str, title: str) -> str:
     """Cleaned, without consent paragraphs, echoes and a first line that repeats the title."""
     kept: list[str] = []
     seen: set[str] = set()
     heading = folded(title)
     text = clean_text(text)
-    suspect = bool(_CONSENT_HINT.search(text))
+    suspect = mentions_consent(text)
     for number, line in enumerate(text.split("\n")):
         line = line.removeprefix("- ").strip()
-        if not line or (suspect and len(line) < _NOTICE_CHARS and _CONSENT.search(line)):
+        if not line or (suspect and len(line) < _NOTICE_CHARS and asks_consent(line)):
             continue
         same = folded(line)
         if (number < 3 and same == heading) or (kept and line == kept[-1]):

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import msgspec
 
+from state_schemas.articles import Correction, OutboundLink
 from state_schemas.fetching import Entry, RawItem
 from udfs.articles import authors, json_ld
-from udfs.articles.body import body_text, is_bot_check, is_consent_notice
+from udfs.articles.body import body_text
 from udfs.articles.canonical import Canonical, TrackingParameters, canonical_url, clean, is_home_page
+from udfs.articles.citations import credits_of, links, merged, stated_links
+from udfs.articles.corrections import corrections_of
+from udfs.articles.no_article import Candidate, is_consent_notice, no_article, of_the_article
 from udfs.articles.page import Page, decoded, read_page
+from udfs.articles.reuse import may_quote, quotable, reuse_of
 from udfs.articles.statements import (
     authors_of,
     cleaned_keywords,
@@ -23,7 +28,6 @@ from udfs.articles.statements import (
     keywords_of,
     lede_of,
     ordered,
-    reuse_of,
     section_of,
     shortened,
     stated_author,
@@ -31,9 +35,8 @@ from udfs.articles.statements import (
     web_address,
 )
 from udfs.articles.text import clean_line, folded, text_of_html, without_publisher
+from udfs.articles.traits import fragment_traits, read_traits
 
-# A page that does not call itself an article needs this much text to be taken for one, characters.
-_MIN_UNDECLARED_CHARS = 200
 # An entry's content is a body, not a longer summary, from this many characters on.
 _MIN_ENTRY_BODY_CHARS = 400
 
@@ -62,6 +65,9 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     noindex: bool = False
     max_snippet: int | None = None
     max_image_preview: str = ""
+    links: tuple[OutboundLink, ...] = ()
+    credits: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
     elsewhere: str = ""
     from_entry: bool = False
     rejected: str = ""
@@ -81,9 +87,11 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
     if kind and kind not in ("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"):
         return Rejection(reason="not_html", detail=kind[:100])
     fetched = raw.final_url or raw.url
-    page = read_page(decoded(body, raw.headers.get("content-type", "")))
+    source = decoded(body, raw.headers.get("content-type", ""))
+    page = read_page(source)
     if page is None:
         return Rejection(reason="empty_page", detail=f"{len(body)} bytes")
+    traits = read_traits(page.tree, source)
     address = _address(raw, page, tracking)
     if isinstance(address, Rejection):
         return address
@@ -92,19 +100,44 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
     house = house_names(raw, page, node)
     sources: dict[str, str] = {"canonical_url": address.source}
     title = title_of(page, node, house, raw.entry, sources)
-    if not title:
-        return Rejection(reason="no_title", detail=address.url)
     text, sources["body"] = body_text(page, title, json_ld.string(node.get("articleBody")))
-    wall = _wall(page, node, title, text, raw.entry)
-    if wall:
-        return Rejection(reason=wall, detail=f"{title[:200]} ({len(text)} characters)")
+    seen = Candidate(
+        page=page,
+        traits=traits,
+        title=title,
+        text=text,
+        url=address.url,
+        asked=raw.url,
+        final=fetched,
+        nodes=nodes,
+        node=node,
+        house=house,
+        announced=_announced(raw, title, sources),
+    )
+    if reason := no_article(seen):
+        return Rejection(reason=reason, detail=f"{title[:200] or address.url} ({len(text)} characters)")
+    text = of_the_article(text)
+    sources["body"] = sources["body"] if text else ""
     language = page.language or json_ld.string(node.get("inLanguage")) or page.first("content-language", "og:locale")
     published, modified = dates_of(page, node, raw.entry, language, sources)
-    noindex, max_snippet, max_image_preview = reuse_of(raw, page)
+    reuse = reuse_of(
+        page.meta,
+        raw.headers.get("x-robots-tag", ""),
+        raw.fetched_ms,
+        noindex=raw.origin.noindex,
+        max_snippet=raw.origin.max_snippet,
+    )
+    lede = lede_of(page, node, title, quotable(text, traits.parts), raw.entry, sources)
+    if not may_quote(lede, traits.parts):
+        lede, sources["lede"] = shortened(quotable(text, traits.parts).split("\n", 1)[0]), "page"
+
+    def cleaned(url: str) -> str | None:
+        return clean(url, tracking)
+
     return Extraction(
         canonical_url=address.url,
         title=title,
-        lede=lede_of(page, node, title, text, raw.entry, sources),
+        lede=lede,
         body=text,
         authors=authors_of(page, stated_author(node, nodes), house, raw.entry, sources),
         image=image_of(page, node, fetched, raw.entry, sources),
@@ -115,9 +148,15 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
         language=language[:35],
         types=tuple(dict.fromkeys(kind for found in ([node] if node else nodes) for kind in json_ld.types(found)))[:8],
         paywalled=str(node.get("isAccessibleForFree", "")).lower() == "false",
-        noindex=noindex,
-        max_snippet=max_snippet,
-        max_image_preview=max_image_preview,
+        noindex=reuse.noindex,
+        max_snippet=reuse.max_snippet,
+        max_image_preview=reuse.max_image_preview,
+        links=merged(
+            links(traits.sentence_links, text, page.base or fetched, address.url, cleaned),
+            stated_links(node, address.url, cleaned),
+        ),
+        credits=credits_of(node, text, house),
+        corrections=corrections_of(node, nodes, traits.notices, text, language),
         elsewhere=address.elsewhere,
         sources={name: source for name, source in sources.items() if source},
     )
@@ -143,6 +182,7 @@ def extract_entry(raw: RawItem, tracking: TrackingParameters, rejected: str = ""
         "title": title, "lede": lede, "body": body, "authors": entry.authors, "image": entry.image,
         "keywords": entry.categories, "published_ms": published, "modified_ms": modified,
     }  # fmt: skip
+    links_there = fragment_traits(entry.content or entry.summary).sentence_links if body else ()
     return Extraction(
         canonical_url=address,
         title=title,
@@ -154,6 +194,9 @@ def extract_entry(raw: RawItem, tracking: TrackingParameters, rejected: str = ""
         published_ms=published,
         modified_ms=modified,
         language=entry.language[:35],
+        links=links(links_there, body, address, address, lambda url: clean(url, tracking)),
+        credits=credits_of({}, body, (raw.origin.name,)),
+        corrections=corrections_of({}, (), (), body, entry.language),
         from_entry=True,
         rejected=rejected,
         sources={"canonical_url": "entry"} | {name: "entry" for name, value in filled.items() if value},
@@ -172,22 +215,11 @@ def _address(raw: RawItem, page: Page, tracking: TrackingParameters) -> Canonica
     return address
 
 
-def _wall(page: Page, node: json_ld.Node, title: str, text: str, entry: Entry | None) -> str:
-    """The reason why the page is no article, or empty."""
-    if is_bot_check(title, text):
-        return "bot_check"
-    declared = bool(node) or page.first("og:type").lower() in ("article", "news", "newsarticle", "video.other")
-    if not text and page.consent_removed and not node:
-        return "consent_wall"
-    if text and is_consent_notice(text):
-        return "consent_wall"
-    if not declared and len(text) < _MIN_UNDECLARED_CHARS and not page.first("article:published_time"):
-        # Short notes exist; so do "page not found" pages, whose heading is not what the feed announced.
-        announced = entry is None or folded(entry.title) == folded(title)
-        return "" if page.headings and len(text) > 10 and announced else "no_article"
-    if not text and not page.first("og:description", "description") and not json_ld.string(node.get("description")):
-        return "consent_wall" if page.consent_removed else "no_article"
-    return ""
+def _announced(raw: RawItem, title: str, sources: dict[str, str]) -> bool | None:
+    """Whether the feed's entry has the page's own title; None where there is no entry."""
+    if raw.entry is None:
+        return None
+    return sources.get("title") != "entry" and folded(_entry_title(raw.entry, raw.origin.name)) == folded(title)
 
 
 def _entry_title(entry: Entry, name: str) -> str:

@@ -230,6 +230,9 @@ def _reading(raw: RawItem, found: Extraction, reader: Reader) -> Reading:
         noindex=found.noindex or origin.noindex,
         max_snippet=found.max_snippet if found.max_snippet is not None else origin.max_snippet,
         max_image_preview=found.max_image_preview,
+        links=found.links,
+        credits=found.credits,
+        corrections=found.corrections,
         sources=found.sources | ({"rejected": found.rejected} if found.rejected else {}),
     )
     return Reading(

@@ -11,15 +11,14 @@ from urllib.parse import urljoin, urlsplit
 
 from state_schemas.fetching import Entry, RawItem
 from udfs.articles import authors, json_ld
-from udfs.articles.body import is_consent_notice
 from udfs.articles.dates import instant_ms
+from udfs.articles.no_article import is_consent_notice
 from udfs.articles.page import Page
 from udfs.articles.sentences import whole_sentences
 from udfs.articles.text import MAX_LEDE_CHARS, MAX_TITLE_CHARS, clean_line, text_of_html, without_publisher
 
 _MAX_KEYWORDS = 20
 _MINUTE_MS = 60_000
-_ROBOTS_AGENTS = ("robots", "googlebot", "googlebot-news", "broadsheet")
 
 
 def house_names(raw: RawItem, page: Page, node: json_ld.Node) -> tuple[str, ...]:
@@ -208,25 +207,3 @@ def ordered(published: int | None, modified: int | None) -> tuple[int | None, in
     if modified is not None and published is not None and modified < published + _MINUTE_MS:
         modified = None
     return published, modified
-
-
-_MAX_SNIPPET = re.compile(r"max-snippet\s*:\s*(-?\d{1,6})", re.IGNORECASE)
-_NOINDEX = re.compile(r"(?:^|[\s,:])(?:noindex|none)(?:$|[\s,])")
-_MAX_IMAGE = re.compile(r"max-image-preview\s*:\s*(none|standard|large)", re.IGNORECASE)
-
-
-def reuse_of(raw: RawItem, page: Page) -> tuple[bool, int | None, str]:
-    """What robots metas, the X-Robots-Tag header and the source's own record allow, the strictest of all."""
-    rules = [content for agent in _ROBOTS_AGENTS for content in page.meta.get(agent, [])]
-    rules.append(raw.headers.get("x-robots-tag", ""))
-    text = ",".join(rules).lower()
-    snippets = [int(match[1]) for match in _MAX_SNIPPET.finditer(text) if int(match[1]) >= 0]
-    if raw.origin.max_snippet is not None:
-        snippets.append(raw.origin.max_snippet)
-    if "nosnippet" in text:
-        snippets.append(0)
-    images = _MAX_IMAGE.findall(text)
-    image = min(images, key=("none", "standard", "large").index) if images else ""
-    plain = text.replace("max-image-preview:none", "")
-    noindex = raw.origin.noindex or bool(_NOINDEX.search(plain))
-    return noindex, min(snippets) if snippets else None, image
