@@ -124,6 +124,35 @@ def extraction(folder: Path, truth: Path, only_ours: bool, as_json: bool) -> Non
         click.echo(line)
 
 
+@evaluate.command("language")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+def languages(paths: tuple[Path, ...], as_json: bool) -> None:
+    """Read the language of captured texts as production does, and with each other library that is installed.
+
+    A PATH is a folder of pages (with truth.jsonl, as for `eval extract`), a folder of feeds, or a .tsv file of samples
+    (BCP 47 tag, title, text). Languages are read with declarations hidden; the figures with them stand beside.
+    """
+    from cli.language_evaluation import ask_all, figures, read_documents, read_truth, table
+
+    try:
+        inspected = read_truth(Endpoints.from_mapping(os.environ).reference_data_folder() / "language_truth.tsv")
+        read = read_documents(paths, inspected)
+    except SettingsError as error:
+        raise UserError(str(error)) from None
+    except (OSError, ValueError, csv.Error) as error:
+        text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        raise UserError(text) from None
+    if not read.documents:
+        raise UserError("no text of a known language in " + ", ".join(map(str, paths)))
+    answers = ask_all(read.documents, lambda name: click.echo(f"reading with {name}", err=True))
+    if as_json:
+        click.echo(json.dumps(figures(read, answers), ensure_ascii=False))
+        return
+    for line in table(read, answers):
+        click.echo(line)
+
+
 def _progress(total: int, verb: str = "encoded") -> Callable[[int], None]:
     def show(done: int) -> None:
         if done % 100 == 0 or done == total:

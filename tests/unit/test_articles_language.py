@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from cli.language_evaluation import Document, figures, read_documents, read_truth, table
+from cli.language_evaluation import ask as answers_of
+from state_schemas.languages import UNKNOWN
 from udfs.articles.language import LanguageReader
+from udfs.editions import load_reference
 
 READER = LanguageReader()
+FILE = Path(__file__).with_name("language_samples.tsv")
+SAMPLES: list[Document] = read_documents([FILE], {}).documents
+EDITIONS = sorted(
+    {edition.language for edition in load_reference(Path(__file__).parents[2] / "reference_data").editions}
+)
 
 SENTENCES = {
     "en": "The government has agreed on a new budget for the coming year, ministers said.",
@@ -89,3 +100,100 @@ def test_no_letters_leave_only_the_declaration() -> None:
 def test_languages_outside_the_table_share_one_code() -> None:
     zulu = "Kubukeka kukude phambili amaphara edla umzila eThekwini kanti amaphoyisa athi asebenza ngokuzikhandla"
     assert READER.language(zulu, zulu, page="en") == "und"
+
+
+def test_every_edition_has_samples_of_its_language() -> None:
+    assert {code for code in EDITIONS if sum(one.truth == code for one in SAMPLES) < 5} == set()
+
+
+@pytest.mark.parametrize("code", EDITIONS)
+def test_samples_of_an_edition_are_read_without_a_declaration(code: str) -> None:
+    """All but one of Serbian: a sentence or two may hold no word that a neighbour does not have."""
+    samples = [one for one in SAMPLES if one.truth == code]
+    wrong = [one.name for one in samples if READER.language(one.title, one.text) != code]
+    assert len(wrong) <= (1 if code == "sr" else 0), wrong
+
+
+def test_samples_of_near_neighbours_are_told_apart() -> None:
+    right = sum(READER.language(one.title, one.text) == one.truth for one in SAMPLES)
+    assert right >= 0.98 * len(SAMPLES)
+    titles = sum(READER.language(one.title, "") == one.truth for one in SAMPLES)
+    assert titles >= 0.93 * len(SAMPLES)
+
+
+def test_a_right_declaration_settles_even_a_title() -> None:
+    known = [one for one in SAMPLES if one.truth != UNKNOWN]
+    assert [one.name for one in known if READER.language(one.title, "", page=one.page) != one.truth] == []
+
+
+def test_a_templates_english_changes_no_sample() -> None:
+    texts = [one for one in SAMPLES if one.truth not in ("en", UNKNOWN)]
+    changed = [
+        one.name
+        for one in texts
+        if READER.language(one.title, one.text, page="en-US") != READER.language(one.title, one.text)
+    ]
+    assert changed == []
+
+
+def test_between_neighbours_the_declaration_nearest_the_text_counts() -> None:
+    """The page's template says English, the publisher is registered as Serbian: English is no neighbour of the text."""
+    assert READER.language("Novi hotel u centru grada", "", page="en-US", origin="sr") == "sr"
+
+
+@pytest.mark.parametrize(
+    ("title", "code"),
+    [
+        ("OpenAI ChatGPT Atlas: вышел новый браузер", "ru"),
+        ("Volkswagen и Ford закриват завод", "bg"),
+        ("Apple iPhone 18 Pro 価格発表", "ja"),
+        ("Galaxy S30 Ultra 출시", "ko"),
+        ("Netflix Prime Video: הסדרה חוזרת", "he"),
+        ("Manchester City ضد Arsenal: موعد المباراة", "ar"),
+        ("iPhone SE की कीमत घटी", "hi"),
+        ("Microsoft Windows ανακοίνωσε αναβάθμιση", "el"),
+    ],
+)
+def test_a_brand_in_latin_letters_does_not_decide(title: str, code: str) -> None:
+    assert READER.language(title, "") == code
+
+
+@pytest.mark.parametrize(
+    ("title", "code"),
+    [
+        ("円相場急落、日銀総裁会見", "ja"),
+        ("国会、新税案を否決", "ja"),
+        ("優の良品台北新店開幕", "zh"),
+        ("外匯市場急跌，央行總裁說明", "zh"),
+        ("外汇市场急跌，央行行长说明", "zh"),
+    ],
+)
+def test_han_signs_tell_japan_from_china(title: str, code: str) -> None:
+    assert READER.language(title, "") == code
+
+
+@pytest.mark.parametrize("text", ["ລັດຖະບານເຫັນດີງົບປະມານໃໝ່", "መንግሥት አዲስ በጀት ላይ ተስማማ", "ସରକାର ନୂଆ ବଜେଟରେ ରାଜି"])
+def test_a_script_of_no_language_of_ours_is_unknown(text: str) -> None:
+    assert READER.language(text, "", page="en") == "und"
+
+
+def test_the_evaluation_counts_by_language_and_names_what_was_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "three.tsv"
+    file.write_text("# ours\nde\tDie Wahl\tDer Kanzler hat gewonnen.\nfr\tThe government has won\tThe government has won.\n")
+    read = read_documents([file], {})
+    ours = answers_of("broadsheet", read.documents)
+    assert ours is not None
+    found = figures(read, [ours])
+    assert (found["documents"], found["accuracy"], found["left_out"]) == (2, 0.5, 0)
+    assert found["languages"]["fr"] == {"documents": 1, "accuracy": 0.0, "title_accuracy": 0.0}
+    assert list(table(read, [ours]))[-1] == "three.tsv:3: fr, read as en"
+    assert answers_of("py3langid", read.documents).texts == ["de", "en"]  # type: ignore[union-attr]
+
+
+def test_a_samples_file_of_another_form_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "broken.tsv"
+    file.write_text("de only one column\n")
+    with pytest.raises(ValueError, match=r"line 1 of broken\.tsv"):
+        read_documents([file], {})
+    with pytest.raises(ValueError, match="line 1"):
+        read_truth(file)

@@ -36,6 +36,7 @@ class LanguagePolicy:
     close: float = 4.0  # added to the first declaration that is a near neighbour of the text's best
     mark: float = 1.0  # a word or letter that tells a language from its near neighbours
     marks: int = 6  # as many count; where one neighbour has more, the others' count in proportion
+    volume: float = 0.2  # times the logarithm of a language's place in news volume, taken from it: the only prior
     stranger: float = 2.0  # taken from languages that are not in our table
     no_words: float = 6.0  # added to the first declaration where a text has none of the common words of any language
     own_script: float = (
@@ -76,6 +77,7 @@ _COMMON_WORDS = """
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
+_RANKS = {code: place for place, code in enumerate(LANGUAGES)}
 _LATIN_LETTERS = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _QUOTED = re.compile(r"[「『《〈“\"][^」』》〉”\"]{1,60}[」』》〉”\"]")
 
@@ -115,8 +117,9 @@ class LanguageReader:
         for code, score in self._model.rank(sample):
             if _fits(code, script):
                 base = "no" if code == "nn" else code
-                strange = 0.0 if known_language(base) != UNKNOWN else policy.stranger
-                scores.setdefault(base, score / size - strange)
+                rank = _RANKS.get(base)
+                rarity = policy.stranger if rank is None else policy.volume * math.log1p(rank)
+                scores.setdefault(base, score / size - rarity)
         best = max(scores, key=scores.__getitem__)
         neighbours = near(best)
         found = marks(sample) if neighbours else Counter[str]()
@@ -150,7 +153,7 @@ def _base(tag: str) -> str:
 
 
 def _script(sample: str, own: float) -> str:
-    """The script that carries the text; a Han or kana sign counts as the three letters it stands for.
+    """The script that carries the text; a Han, kana or Hangul sign counts as the three letters it stands for.
 
     Latin words stand in texts of every script, and hardly the other way round: another script that has the share `own`
     of the letters carries the text.
@@ -163,6 +166,8 @@ def _script(sample: str, own: float) -> str:
     east = 3 * (kana + counts.pop("CJK", 0))
     if east:
         counts["KANA" if kana else "HAN"] = east
+    if "HANGUL" in counts:
+        counts["HANGUL"] *= 3
     if not counts:
         return ""
     others = [(count, name) for name, count in counts.items() if name != "LATIN"]
