@@ -17,6 +17,7 @@ SPACED = [
     ("en", ["“This is great.” she said.", "“Hold it. Now.”", "She paused... and left."]),
     ("en", ["Wait...", "What?!", "No!", '"Yes," he said.', "(It rained.)", "Go."]),
     ("en", ["Acme Inc. said so.", "It belongs to Acme Corp.", "The end."]),
+    ("en", ["MADISON, Wis. (AP) — It rained.", "It stopped."]),
     ("en", ["1. First item.", "2. Second item."]),
     ("en", ["Version 2.0 came.", "J.R.R. Tolkien wrote it, No. 5 of St. Paul's."]),
     ("de", ["Am 3. Mai fand die Sitzung statt.", "Sie kostet ca. 5 Mio. Euro, z. B. in Berlin."]),

@@ -45,7 +45,8 @@ _COMMON = """
 _ABBREVIATIONS: dict[str, str] = {
     "en": """Messrs Sen Rep Gov Pres Supt Det Insp Cpl Pvt Pte Brig Cmdr Cdr Fr Ste Mt Ft Ave Blvd Rd Dept Univ
         Assn Bros Inc Ltd Co Corp Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec
-        Mon Tue Wed Thu Fri pp ed eds approx est""",
+        Mon Tue Wed Thu Fri pp ed eds approx est Ala Ariz Ark Calif Colo Conn Fla Ga Kan Ky Md Mich Minn Mont Neb Nev
+        Okla Pa Tenn Tex Va Vt Wis Wyo""",
     "de": """bzw ca evtl ggf inkl exkl vgl geb gest verh Str Abs Art Bd Hl Tel Mio Mrd Chr Min Std Jan Feb Aug Sept
         Okt Nov Dez bspw sog zzgl abzgl Frhr Hrsg Hptm Univ Bez Kap Ziff Nrn""",
     "fr": "M MM Mme Mmes Mlle Mgr Me av bd env art chap apr janv févr juil sept oct nov déc St Ste",
