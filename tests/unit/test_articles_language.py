@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -179,7 +180,9 @@ def test_a_script_of_no_language_of_ours_is_unknown(text: str) -> None:
 
 def test_the_evaluation_counts_by_language_and_names_what_was_wrong(tmp_path: Path) -> None:
     file = tmp_path / "three.tsv"
-    file.write_text("# ours\nde\tDie Wahl\tDer Kanzler hat gewonnen.\nfr\tThe government has won\tThe government has won.\n")
+    file.write_text(
+        "# ours\nde\tDie Wahl\tDer Kanzler hat gewonnen.\nfr\tThe government has won\tThe government has won.\n"
+    )
     read = read_documents([file], {})
     ours = answers_of("broadsheet", read.documents)
     assert ours is not None
@@ -197,3 +200,19 @@ def test_a_samples_file_of_another_form_is_refused(tmp_path: Path) -> None:
         read_documents([file], {})
     with pytest.raises(ValueError, match="line 1"):
         read_truth(file)
+
+
+CAPTURED = Path(os.environ.get("BROADSHEET_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+
+
+@pytest.mark.parametrize("folder", ["pages", "feeds"])
+def test_captured_texts_are_read_right_with_declarations_hidden(folder: str) -> None:
+    if not (CAPTURED / folder).is_dir():
+        pytest.skip(f"no captured {folder} at ../shared/data/{folder}")
+    truth = read_truth(Path(__file__).parents[2] / "reference_data" / "language_truth.tsv")
+    documents = read_documents([CAPTURED / folder], truth).documents
+    assert len(documents) > 100
+    assert sum(READER.language(one.title, one.text) == one.truth for one in documents) >= 0.98 * len(documents)
+    assert sum(READER.language(one.title, "") == one.truth for one in documents) >= 0.98 * len(documents)
+    declared = [READER.language(one.title, one.text, page=one.page, entry=one.entry) for one in documents]
+    assert declared == [one.truth for one in documents]
