@@ -147,9 +147,11 @@ def _one_of(phrases: str) -> str:
 
 
 _NAMES = r"(?P<names>[^;()\[\]\n]{2,160})"
-_CREDITED = re.compile(rf"(?:^\W*|[(\[;.]\s*)(?:{_one_of(_BEFORE_NAMES)})\s*:?\s+{_NAMES}", re.IGNORECASE)
+_OPENING = r"(?:this (?:article|story|report|piece) (?:was |has been )?)?"
+_CREDITED = re.compile(rf"(?:^\W*{_OPENING}|[(\[;.]\s*)(?:{_one_of(_BEFORE_NAMES)})\s*:?\s+{_NAMES}", re.IGNORECASE)
 _LABELLED = re.compile(rf"(?:^\W*|[(\[]\s*)(?:{_one_of(_LABELS)})\s*[:：]\s*{_NAMES}", re.IGNORECASE)
 _CONTRIBUTED = re.compile(rf"^\W*{_NAMES}\s+(?:{_one_of(_AFTER_NAMES)})\b", re.IGNORECASE)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:\S", re.IGNORECASE)
 # The end of a name is a full stop that is no initial's.
 _NAME_END = re.compile(r"(?<!\b[^\W\d_])\.(?:\s|$)|[。|]")
 
@@ -164,7 +166,7 @@ def credits_of(node: json_ld.Node, body: str, house: Sequence[str]) -> tuple[str
     found: dict[str, str] = {}
     for text in (*_stated_credits(node), *_credits_in(body)):
         name = clean_line(_NAME_END.split(text, 1)[0], 4 * MAX_CREDIT_CHARS).strip(" ,:-–—*_")
-        if 2 <= len(name) <= MAX_CREDIT_CHARS and folded(name) not in own and "://" not in name:
+        if 2 <= len(name) <= MAX_CREDIT_CHARS and folded(name) not in own and not _ADDRESS.match(name):
             found.setdefault(folded(name), name)
     return tuple(found.values())[:MAX_CREDITS]
 
@@ -188,6 +190,8 @@ def _credits_in(body: str) -> Iterator[str]:
         if contributed := _CONTRIBUTED.match(line):
             yield contributed["names"]
     for line in lines[-2:]:
+        if _PICTURE.match(line):
+            continue
         tail = line[-_LONGEST_LINE:]
         if named := _WITH.search(tail):
             yield named[1]
