@@ -63,7 +63,7 @@ NEWS = {
 
 
 def test_json_ld_comes_first_and_every_field_says_where_it_came_from() -> None:
-    found = extracted(page(ld(NEWS) + '<meta property="og:title" content="Other"><link rel="canonical" href="/lock">'))
+    found = extracted(page(ld(NEWS) + '<meta property="og:type" content="Other"><link rel="canonical" href="/lock">'))
     assert (found.title, found.lede, found.authors) == ("Lock closed", "A crack in a gate.", ("Ann Lee",))
     assert (found.published_ms, found.modified_ms) == (1_796_018_400_000, 1_796_022_000_000)
     assert (found.image, found.section, found.keywords) == ("https://n.example/lock.jpg", "Local", ("locks", "harbour"))
@@ -151,7 +151,8 @@ def test_authors_are_named_once_and_commenters_never() -> None:
         ("Lee, Ann", ("Lee, Ann",)),
         (["Ann Lee", {"name": "Bo Ek"}, {"name": "Ann Lee"}], ("Ann Lee", "Bo Ek")),
         ({"@type": "Organization", "name": "Wire"}, ("Wire",)),
-        ([{"@type": "Person", "name": "Ann Lee"}, {"@type": "Organization", "name": "Wire"}], ("Ann Lee",)),
+        ([{"@type": "Organization", "name": "Wire"}, {"@type": "Person", "name": "Ann Lee"}], ("Ann Lee", "Wire")),
+        ([{"@type": "Person", "givenName": "Ann", "familyName": "Lee"}], ("Ann Lee",)),
         ("https://social.example/ann", ()),
         ("admin", ()),
         ("Von Ann Lee und Bo Ek", ("Ann Lee", "Bo Ek")),

@@ -26,28 +26,34 @@ _APART_TAGS = frozenset(("aside", "footer", "form", "fieldset"))
 # Never furniture as a whole, whatever classes a theme gives them.
 _FRAMES = frozenset(("html", "body", "main", "article"))
 
-# What themes and content systems call things that stand in or beside an article and are no part of it. Whole words of
-# class and id names, by kind: `apart` has running text of its own that is another's; `about` is about the article.
-_APART = r"""
-    related\w* | recommend\w* | recirc\w* | outbrain | taboola | trending | popular | most-?read | meist\w+ | masleido
-    | comments? | commentlist | disqus | kommentar\w* | comentarios? | commentaires? | reacties? | yorum\w*
-    | komentar\w* | newsletter\w* | cookies? | consent | gdpr
-    | read-?(?:more|also|next) | also-?read | more-?(?:on|news|stories|from)
-    | sidebar | footer | promos? | sponsor\w* | adverts? | advertis\w+ | adslot | breadcrumbs? | toc | disclaimer
-    | table-of-contents | feedback | skip-?links?
+# What themes and content systems call things that stand in or beside an article and are no part of it: words of class
+# and id names, two in a row ("+"), or their beginnings ("-"). `apart` has running text of its own, which is another's;
+# `about` is about the article.
+_APART = """
+    related- recommend- recirc- outbrain taboola trending popular mostread most+read meist- masleido comment comments
+    commentlist disqus kommentar- comentario comentarios commentaire commentaires reactie reacties yorum- komentar-
+    newsletter- cookie cookies consent gdpr read+more read+also read+next also+read more+on more+news more+stories
+    more+from readmore sidebar footer promo promos sponsor- advert adverts advertis- adslot breadcrumb breadcrumbs toc
+    table+of disclaimer feedback skip+link skip+links skiplink skiplinks
 """
-_ABOUT = r"""
-    ads? | banner | teasers? | share | sharing | social\w* | subscri\w* | signup | sign-?up | login | tags? | tag-?list
-    | topics? | keywords? | bylines? | authors? | bio | dateline | timestamps? | date | meta | captions? | credits?
-    | copyright | menu | navigation | nav | toolbar | pagination | pager | modal | popup | overlay | tooltip | gallery
-    | slideshow | carousel | videos? | player | widgets? | \w*box(?:en)? | poll | quiz | print | hidden | sr-?only
-    | visually-?hidden | screen-?reader\w* | cards? | pull-?quotes? | pull-?right | pull-?left | embeds? | cta
-    | playlist | photos? | images? | imgs? | fotos? | bild\w* | pictures?
+_ABOUT = """
+    ad ads banner teaser teasers share sharing social- subscri- signup sign+up login tag tags taglist topic topics
+    keyword keywords byline bylines author authors bio dateline timestamp timestamps date meta caption captions credit
+    credits copyright menu navigation nav toolbar pagination pager modal popup overlay tooltip gallery slideshow
+    carousel video videos player widget widgets box boxen infobox factbox poll quiz print hidden sr+only sronly
+    visually+hidden visuallyhidden screen+reader screenreader- card cards pull+quote pull+quotes pullquote pullquotes
+    pull+right pull+left embed embeds cta playlist photo photos image images img imgs foto fotos bild- picture
+    pictures
 """
-_WORDS = re.compile(rf"(?<![a-z])(?:(?P<apart>{_APART})|(?P<about>{_ABOUT}))(?![a-z])", re.VERBOSE)
+_KINDS: dict[str, str] = {}
+_BEGINNINGS: dict[str, tuple[str, ...]] = {}
+for _kind, _names in (("apart", _APART), ("about", _ABOUT)):
+    _KINDS |= dict.fromkeys((name for name in _names.split() if name[-1] != "-"), _kind)
+    _BEGINNINGS[_kind] = tuple(name[:-1] for name in _names.split() if name[-1] == "-")
+# A word of a name: "mediaInfo", "media-info" and "media_info" have two.
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 # "print:hidden", "px-[3px]": what a class does on some screens says nothing of what it holds.
 _UTILITIES = re.compile(r"\S*[:\[]\S*")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Longer names are generated ones, and searching them costs.
 _MAX_NAME_CHARS = 600
 
@@ -174,6 +180,24 @@ class _Reader:
     def _kind(self, names: str) -> str:
         kind = self._kinds.get(names)
         if kind is None:
-            match = _WORDS.search(_CAMEL.sub("-", _UTILITIES.sub("", names)).lower())
-            kind = self._kinds[names] = (match.lastgroup or "") if match else ""
+            kind = self._kinds[names] = _kind_of_names(names)
         return kind
+
+
+def _kind_of_names(names: str) -> str:
+    """The kind of furniture that class and id names speak of, the first found; empty for none."""
+    if ":" in names or "[" in names:
+        names = _UTILITIES.sub("", names)
+    before = ""
+    for word in _WORD.findall(names):
+        word = word.lower()
+        kind = _KINDS.get(word) or (_KINDS.get(f"{before}+{word}") if before else None)
+        if kind:
+            return kind
+        for kind, beginnings in _BEGINNINGS.items():
+            if word.startswith(beginnings):
+                return kind
+        if word.endswith("box"):
+            return "about"
+        before = word
+    return ""

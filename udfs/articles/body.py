@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import dataclass
 
 from lxml import html
 from trafilatura import bare_extraction
 from trafilatura.settings import Document
 
+from udfs.articles.blocks import read_blocks
 from udfs.articles.no_article import asks_consent, mentions_consent
+from udfs.articles.overrides import NONE, Override
 from udfs.articles.page import Page
 from udfs.articles.prose import prose_of
 from udfs.articles.text import clean_text, folded, text_of_element, text_of_html
@@ -27,23 +30,61 @@ _ECHO_CHARS = 40
 _NOTICE_CHARS = 600
 
 
-def body_text(page: Page, title: str, article_body: str) -> tuple[str, str]:
-    """The article's text, a line a paragraph, and its source ("page", "json_ld"), both empty where there is none.
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A text, a line a paragraph. source: "page", "json_ld", or empty where there is none. signs: of `Prose`."""
+
+    text: str = ""
+    source: str = ""
+    signs: tuple[str, ...] = ()
+
+
+def body_text(page: Page, title: str, article_body: str, override: Override = NONE) -> Body:
+    """The article's text.
 
     article_body: `articleBody` of the page's JSON-LD, used where the page itself shows much less. The tree of `page`
     is used up.
     """
     root = page.tree.find("body")
+    if root is None:
+        return Body()
+    _strip(page.tree, override.strip)
     described = page.first("og:description", "description", "twitter:description")
-    text = _tidy(prose_of(root, title, described).text, title) if root is not None else ""
+    signs: tuple[str, ...] = ()
+    text = _tidy(_chosen(page.tree, override.body), title)
+    if not text:
+        prose = prose_of(root, title, described)
+        text, signs = _tidy(prose.text, title), prose.signs
     stated = ""
     if len(article_body) > 2 * max(len(text), _SHORT_CHARS // 2):
         stated = _tidy(text_of_html(article_body), title)
     if len(stated) > 2 * len(text):
-        return stated, "json_ld"
+        return Body(stated, "json_ld", signs)
     if len(text) < _SHORT_CHARS:
         text = max(text, _second_opinion(page.tree, title), key=len)
-    return text, "page" if text else ""
+    return Body(text, "page" if text else "", signs)
+
+
+def _strip(tree: html.HtmlElement, paths: tuple[str, ...]) -> None:
+    for path in paths:
+        for element in tree.xpath(path):
+            if isinstance(element, html.HtmlElement) and element.getparent() is not None:
+                element.drop_tree()
+
+
+def _chosen(tree: html.HtmlElement, paths: tuple[str, ...]) -> str:
+    """The lines of the elements that a publisher's override names, from the first path that finds any text."""
+    for path in paths:
+        texts = [
+            line.text
+            for element in tree.xpath(path)
+            if isinstance(element, html.HtmlElement)
+            for line in read_blocks(element)[1]
+            if line.linked < len(line.text)
+        ]
+        if texts:
+            return "\n".join(texts)
+    return ""
 
 
 def _second_opinion(tree: html.HtmlElement, title: str) -> str:

@@ -7,19 +7,23 @@ Everything here works on hostile input and may hang or crash inside native code:
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import msgspec
 
 from state_schemas.articles import Correction, OutboundLink
 from state_schemas.fetching import Entry, RawItem
-from udfs.articles import authors, json_ld
+from udfs.articles import authors, json_ld, microdata
 from udfs.articles.body import body_text
 from udfs.articles.canonical import Canonical, TrackingParameters, canonical_url, clean, is_home_page
 from udfs.articles.citations import credits_of, links, merged, stated_links
 from udfs.articles.corrections import corrections_of
 from udfs.articles.no_article import Candidate, is_consent_notice, no_article, of_the_article
+from udfs.articles.overrides import Overrides
 from udfs.articles.page import Page, decoded, read_page
 from udfs.articles.reuse import may_quote, quotable, reuse_of
 from udfs.articles.statements import (
+    Statements,
     authors_of,
     cleaned_keywords,
     dates_of,
@@ -28,9 +32,9 @@ from udfs.articles.statements import (
     keywords_of,
     lede_of,
     ordered,
+    paywalled,
     section_of,
     shortened,
-    stated_author,
     title_of,
     web_address,
 )
@@ -39,12 +43,13 @@ from udfs.articles.traits import fragment_traits, read_traits
 
 # An entry's content is a body, not a longer summary, from this many characters on.
 _MIN_ENTRY_BODY_CHARS = 400
+_NO_OVERRIDES = Overrides()
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
     """The fields of one article as read. Instants: ms UTC, None where unknown.
 
-    sources: field -> json_ld, og, meta, page, entry, canonical, fetched. types: schema.org types the page claims.
+    sources: field -> json_ld, og, meta, microdata, page, entry, canonical, fetched. types: schema.org types claimed.
     language: as the page declares it. elsewhere: a canonical of another site that was not believed. rejected: why the
     page itself was not used, where the entry stands in for it.
     """
@@ -81,7 +86,9 @@ class Rejection(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     detail: str = ""
 
 
-def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Extraction | Rejection:
+def extract_page(
+    raw: RawItem, body: bytes, tracking: TrackingParameters, overrides: Overrides = _NO_OVERRIDES
+) -> Extraction | Rejection:
     """The article on a fetched page. body: as received, transfer encodings removed."""
     kind = raw.headers.get("content-type", raw.body.content_type if raw.body else "").split(";")[0].strip().lower()
     if kind and kind not in ("text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml"):
@@ -99,8 +106,12 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
     node = json_ld.article_node(nodes) or {}
     house = house_names(raw, page, node)
     sources: dict[str, str] = {"canonical_url": address.source}
-    title = title_of(page, node, house, raw.entry, sources)
-    text, sources["body"] = body_text(page, title, json_ld.string(node.get("articleBody")))
+    override = overrides.of(urlsplit(fetched).hostname or "")
+    micro = microdata.article_node(page.tree)
+    stated = Statements(page, node, nodes, micro, house, raw.entry, override, sources)
+    title = title_of(stated)
+    found = body_text(page, title, json_ld.string(node.get("articleBody")), override)
+    text, sources["body"] = found.text, found.source
     seen = Candidate(
         page=page,
         traits=traits,
@@ -119,7 +130,7 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
     text = of_the_article(text)
     sources["body"] = sources["body"] if text else ""
     language = page.language or json_ld.string(node.get("inLanguage")) or page.first("content-language", "og:locale")
-    published, modified = dates_of(page, node, raw.entry, language, sources)
+    published, modified = dates_of(stated, language)
     reuse = reuse_of(
         page.meta,
         raw.headers.get("x-robots-tag", ""),
@@ -127,7 +138,7 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
         noindex=raw.origin.noindex,
         max_snippet=raw.origin.max_snippet,
     )
-    lede = lede_of(page, node, title, quotable(text, traits.parts), raw.entry, sources)
+    lede = lede_of(stated, title, quotable(text, traits.parts))
     if not may_quote(lede, traits.parts):
         lede, sources["lede"] = shortened(quotable(text, traits.parts).split("\n", 1)[0]), "page"
 
@@ -139,15 +150,15 @@ def extract_page(raw: RawItem, body: bytes, tracking: TrackingParameters) -> Ext
         title=title,
         lede=lede,
         body=text,
-        authors=authors_of(page, stated_author(node, nodes), house, raw.entry, sources),
-        image=image_of(page, node, fetched, raw.entry, sources),
-        section=section_of(page, node, sources),
-        keywords=keywords_of(page, node, raw.entry, sources),
+        authors=authors_of(stated, found.signs),
+        image=image_of(stated, fetched),
+        section=section_of(stated),
+        keywords=keywords_of(stated),
         published_ms=published,
         modified_ms=modified,
         language=language[:35],
-        types=tuple(dict.fromkeys(kind for found in ([node] if node else nodes) for kind in json_ld.types(found)))[:8],
-        paywalled=str(node.get("isAccessibleForFree", "")).lower() == "false",
+        types=_types(node, micro, nodes),
+        paywalled=paywalled(stated),
         noindex=reuse.noindex,
         max_snippet=reuse.max_snippet,
         max_image_preview=reuse.max_image_preview,
@@ -213,6 +224,12 @@ def _address(raw: RawItem, page: Page, tracking: TrackingParameters) -> Canonica
         # A publisher that sends a missing article's readers to its front page.
         return Rejection(reason="redirected_to_home", detail=address.url)
     return address
+
+
+def _types(node: json_ld.Node, micro: json_ld.Node, nodes: list[json_ld.Node]) -> tuple[str, ...]:
+    """The article's types; where no node is an article's, all that the page names."""
+    told = [node] if node else [micro] if micro else nodes
+    return tuple(dict.fromkeys(kind for one in told for kind in json_ld.types(one)))[:8]
 
 
 def _announced(raw: RawItem, title: str, sources: dict[str, str]) -> bool | None:

@@ -36,6 +36,9 @@ _CONSENT_NAMES = re.compile(
 )
 # What any of them contains; most names contain none, and this is the cheaper search.
 _CONSENT_HINT = re.compile("cmp|consent|cookie|gdpr|didomi|onetrust|usercentrics|sp_message|truste|cybot|borlabs", re.I)
+# lxml.html chooses a class for each element by a call into Python, which costs as much as parsing. No form is ever
+# submitted here: forms need no class of their own.
+_ELEMENTS = etree.ElementDefaultClassLookup(element=html.HtmlElement, comment=html.HtmlComment)
 _CONSENT_TAGS = ("div", "section", "aside", "dialog", "form", "footer", "header", "p", "span", "ul", "iframe")
 
 
@@ -99,6 +102,7 @@ def read_page(text: str) -> Page | None:
     if not text.strip():
         return None
     parser = html.HTMLParser(encoding="utf-8", collect_ids=False, remove_pis=True)
+    parser.set_element_class_lookup(_ELEMENTS)
     try:
         # Bytes, for lxml refuses lone surrogates in a str.
         tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser, ensure_head_body=True)
@@ -163,9 +167,14 @@ def _after_content(element: html.HtmlElement) -> bool:
 def _remove_consent(tree: html.HtmlElement) -> bool:
     """Take consent notices out of the tree: they are often the longest text on a page. True if there was one."""
     found = []
+    told: dict[str, bool] = {}
     for element in tree.iter(*_CONSENT_TAGS):
         names = f"{element.get('id') or ''} {element.get('class') or ''}"
-        if len(names) > 2_000 or not _CONSENT_HINT.search(names) or not _CONSENT_NAMES.search(names):
+        if names not in told:
+            told[names] = (
+                len(names) <= 2_000 and bool(_CONSENT_HINT.search(names)) and bool(_CONSENT_NAMES.search(names))
+            )
+        if not told[names]:
             continue
         # A wrapper around the whole page may carry such a class too ("has-cookie-notice").
         if next(element.iter("article", "main", "h1"), None) is None:

@@ -56,10 +56,14 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """The text, a line a paragraph. share: of the page's running text that it holds, 0 to 1."""
+    """The text, a line a paragraph. share: of the page's running text that it holds, 0 to 1.
+
+    signs: short lines at its beginning and end that are no part of it: bylines, places, agencies' signs.
+    """
 
     text: str
     share: float = 0.0
+    signs: tuple[str, ...] = ()
 
 
 def prose_of(root: html.HtmlElement, title: str, description: str = "", policy: ProsePolicy = PROSE) -> Prose:
@@ -77,12 +81,16 @@ def prose_in(blocks: list[Block], lines: list[Line], title: str, description: st
     if not total:
         return Prose("")
     holder = _holder(blocks, lines, _common(blocks, lines, plain, policy), heading, policy)
-    kept = _kept(blocks, lines, free, plain, holder, heading, policy)
+    kept, signs = _kept(blocks, lines, free, plain, holder, heading, policy)
     if not kept:
         return Prose("")
     share = sum(plain[number] for number in kept) / total
     above = _standfirst(blocks, lines, kept, heading, folded(description), policy)
-    return Prose("\n".join(lines[number].text for number in (*above, *kept)), share)
+    return Prose(
+        "\n".join(lines[number].text for number in (*above, *kept)),
+        share,
+        tuple(lines[number].text for number in signs),
+    )
 
 
 def _is_plain(line: Line, policy: ProsePolicy) -> bool:
@@ -193,8 +201,8 @@ def _kept(
     holder: int,
     heading: str,
     policy: ProsePolicy,
-) -> list[int]:
-    """The numbers of the holder's lines that are the article's."""
+) -> tuple[list[int], list[int]]:
+    """The numbers of the holder's lines that are the article's, and of the signs around them."""
     inside = range(blocks[holder].first, blocks[holder].end)
     kinds = [_kind_of(blocks, lines[number].block) for number in inside]
     kind_at = dict(zip(inside, kinds, strict=True))
@@ -226,10 +234,12 @@ def _kept(
             good = first < number < last and (bool(plain[number]) or (line.block in flowing and not label))
         if good:
             chosen.add(number)
-    chosen -= _signs([number for number in inside if number in chosen], lines, policy)
-    return [
+    signs = _signs([number for number in inside if number in chosen], lines, policy)
+    chosen -= signs
+    kept = [
         number for number in inside if number in chosen and _leads_on(number, blocks, lines, free, chosen, inside.stop)
     ]
+    return kept, sorted(signs)
 
 
 def _signs(chosen: list[int], lines: list[Line], policy: ProsePolicy) -> set[int]:
