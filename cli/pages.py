@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -18,13 +19,16 @@ from connectors.objects import Objects, ObjectStoreError, S3Objects
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.codec import DecodeError, decode_record, encode_record
 from state_schemas.pages import Page, Pointer, pointed_section, pointer_key
+from udfs.publish.decide import PublishPolicy
+from udfs.publish.rollback import RollbackError, roll_back
+from udfs.publish.rollback import release as release_page
 
 T = TypeVar("T")
 
 
 @click.group()
 def pages() -> None:
-    """Show published pages."""
+    """Show published pages, go back to an earlier version."""
 
 
 @pages.command()
@@ -53,6 +57,30 @@ def list_pages() -> None:
             pointer.edition, pointer.section, f"v{pointer.version}", _time(pointer.cycle), " ".join(pointer.marks)
         )
     Console().print(table)
+
+
+@pages.command()
+@click.argument("edition")
+@click.argument("section")
+@click.option("--to", type=click.IntRange(1), metavar="N", help="Which version.  [default: the one before]")
+@click.option("--minutes", default=60, show_default=True, type=click.IntRange(1, 10_080), help="How long it stays.")
+def rollback(edition: str, section: str, to: int | None, minutes: int) -> None:
+    """Make an earlier version of EDITION's SECTION count, and keep ranking from moving it for a while.
+
+    Refused where that version shows an article that was retracted since.
+    """
+    until_ms = time.time_ns() // 1_000_000 + 60_000 * minutes
+    pointer = _run(roll_back(_objects(), edition, section, to, until_ms, PublishPolicy()))
+    click.echo(f"{edition}/{section}: v{pointer.version} counts until {_time(until_ms)}; `pages release` ends that")
+
+
+@pages.command()
+@click.argument("edition")
+@click.argument("section")
+def release(edition: str, section: str) -> None:
+    """End a rollback of EDITION's SECTION: the next cycle's page counts."""
+    pointer = _run(release_page(_objects(), edition, section, PublishPolicy()))
+    click.echo(f"{edition}/{section}: v{pointer.version} counts until the next cycle")
 
 
 async def current_page(objects: Objects, edition: str, section: str) -> Page | None:
@@ -103,3 +131,5 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         raise UserError(f"the object store did not answer ({error}); is `broadsheet stack up` running?") from None
     except DecodeError as error:
         raise UserError(f"the page cannot be read: {error}") from None
+    except RollbackError as error:
+        raise UserError(str(error)) from None

@@ -23,6 +23,11 @@ def pointer_key(edition: str, section: str) -> str:
     return f"latest/{edition}/{section}"
 
 
+def tombstone_key(article_id: str) -> str:
+    """The tombstone of an article that was retracted."""
+    return f"tombstones/{article_id}"
+
+
 def pointed_section(key: str) -> str:
     """The section at whose page an object below `latest/` points; empty for the edition's own, named with a "_"."""
     section = key.rpartition("/")[2]
@@ -79,18 +84,37 @@ class Page(Record, frozen=True):
     language: str = ""
 
 
+class Tombstone(Record, frozen=True):
+    """An article that was retracted: no page may show it. Object: tombstones/{article_id}, kept as long as pages are.
+
+    retracted: false once it was published again. decided_ms: stream time of the writer's decision, ms UTC.
+    """
+
+    article_id: str
+    retracted: bool
+    decided_ms: int
+    reason: str = ""
+    language: str = ""
+    schema: int = PAGE_SCHEMA
+
+
 class EditionPages(Record, frozen=True):
-    """One cycle's pages of one edition on their way to publishing; `version` of each is still 0."""
+    """One cycle's pages of one edition on their way to publishing; `version` of each is still 0.
+
+    tombstones: what was retracted, or came back, in the edition's language since the cycle before.
+    """
 
     edition: str
     cycle: int
     pages: tuple[Page, ...]
+    tombstones: tuple[Tombstone, ...] = ()
 
 
 class Pointer(Record, frozen=True):
     """Which version counts. `sequence` grows with every write, since equal bytes would give equal ETags (ABA).
 
-    marks: breaking, retracted. pinned_until_ms: a rollback keeps the ranker from moving it until then.
+    marks: breaking; retracted, where the version before showed an article that was taken back: caches must drop it at
+    once; rolled_back. pinned_until_ms: a rollback keeps the ranker from moving it until then.
     """
 
     edition: str

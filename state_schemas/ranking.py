@@ -62,17 +62,24 @@ class ChangeCursor(State, frozen=True, array_like=True):
 class PublishedPage(State, frozen=True, array_like=True):
     """What this writer last made count for one section.
 
-    digest: hex, of what a reader sees; equal digests need no new version. stories: how many it shows.
+    digest: hex, of what a reader sees; equal digests need no new version. stories: how many it shows. etag: of the
+    pointer as it was put; another one says that somebody else moved it.
     """
 
     version: int
     digest: str
     stories: int
     cycle: int
+    etag: str = ""
 
 
 class PublishedEdition(State, frozen=True, array_like=True):
-    """All sections of one edition, and the last cycle it was published for."""
+    """All sections of one edition, and the last cycle it was published for.
+
+    uncleared: tombstones of which it is not yet sure that no page shows them: (article id, retracted, decided_ms,
+    reason, language).
+    """
 
     cycle: int
     pages: dict[str, PublishedPage]
+    uncleared: tuple[tuple[str, bool, int, str, str], ...] = ()

@@ -78,6 +78,53 @@ def test_a_new_epoch_starts_afresh_and_the_old_one_is_ignored() -> None:
     assert _stories(harness.advance(CYCLE))["en-gb"] == ["new"]
 
 
+def _tombstones(emitted: list[tuple[str, bytes]]) -> dict[str, list[tuple[str, bool]]]:
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for edition, data in emitted:
+        stones = decode_record(EditionPages, data).tombstones
+        found.setdefault(edition, []).extend((stone.article_id, stone.retracted) for stone in stones)
+    return found
+
+
+def test_the_cycle_after_a_retraction_tells_every_edition_once_even_after_a_failure() -> None:
+    harness = _harness()
+    _send(harness, change(1, "started", "s1", "a"))
+    harness.advance(CYCLE)
+    cut = change(2, "retracted", "s1", "a", summary={"originals": 0}, cause="gone")
+    _send(harness, cut, change(3, "expired", "s1", cause="empty"))
+    harness.checkpoint()
+    harness.restart()
+    assert _tombstones(harness.advance(CYCLE)) == {edition: [("a", True)] for edition in ENGLISH}, (
+        "and no story is left"
+    )
+    assert all(not stones for stones in _tombstones(harness.advance(CYCLE)).values())
+    _send(harness, change(4, "started", "s2", "a", cause="reinstated"))
+    assert _tombstones(harness.advance(CYCLE))["en-gb"] == [("a", False)]
+
+
+def test_a_new_date_alone_gains_no_place() -> None:
+    harness = _harness()
+    _send(harness, change(1, "started", "s1", "a"), change(2, "started", "s2", "b"))
+
+    def score(data: bytes) -> dict[str, float]:
+        (top,) = [page for page in decode_record(EditionPages, data).pages if page.section == "top"]
+        return {story.story_id: story.score for story in top.stories}
+
+    plain = _harness()
+    _send(plain, change(1, "started", "s1", "a"), change(2, "started", "s2", "b"))
+    _send(harness, change(3, "updated", "s1", "a", brief={"version": 2, "published_ms": NOW + 9 * CYCLE}))
+    found = [dict(one.advance(CYCLE))["en-gb"] for one in (harness, plain)]
+    assert score(found[0]) == score(found[1])
+    (story,) = [
+        story
+        for page in decode_record(EditionPages, found[0]).pages
+        if page.section == "top"
+        for story in page.stories
+        if story.story_id == "s1"
+    ]
+    assert story.representative.published_ms == NOW + 9 * CYCLE, "its readers see the date it claims"
+
+
 def _asked(harness: Harness) -> list[str]:
     """The links of the signals so far; each goes out under its feed's id."""
     found = []

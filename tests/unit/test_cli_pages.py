@@ -37,6 +37,20 @@ def test_a_page_is_shown_with_the_publishers_own_words() -> None:
     assert "Ferry [collides] with pier" in done.output
 
 
+def test_a_rollback_without_an_earlier_version_is_one_line_and_status_2() -> None:
+    done = CliRunner().invoke(pages.pages, ["rollback", "en-gb", "top"])
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert "no version before v1" in done.output
+
+
+def test_a_rollback_and_its_end_say_what_counts() -> None:
+    done = CliRunner().invoke(pages.pages, ["rollback", "en-gb", "top", "--to", "1", "--minutes", "5"])
+    assert done.exit_code == 0
+    assert "en-gb/top: v1 counts until" in done.output
+    assert "rolled_back" in CliRunner().invoke(pages.pages, ["list"]).output
+    assert "next cycle" in CliRunner().invoke(pages.pages, ["release", "en-gb", "top"]).output
+
+
 def test_a_page_that_is_not_there_is_one_line_and_status_2() -> None:
     done = CliRunner().invoke(pages.pages, ["show", "en-gb", "sports"])
     assert done.exit_code == 2

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from hashlib import sha256
 
 import msgspec
+from msgspec.structs import replace
 
 from state_schemas.codec import encode_record
 from state_schemas.pages import PAGE_SCHEMA, Page, Pointer
@@ -61,7 +63,44 @@ def digest(page: Page) -> str:
     return sha256(encode_record(msgspec.structs.replace(page, cycle=0, version=0, stories=tuple(seen)))).hexdigest()
 
 
-def moved(current: Pointer | None, page: Page, object_key: str, object_sha256: str, now_ms: int) -> Pointer | str:
+def shows(page: Page, gone: Container[str]) -> bool:
+    """Whether a page shows any of these articles."""
+    return any(link.article_id in gone for story in page.stories for link in (story.representative, *story.supporting))
+
+
+def without(page: Page, gone: Container[str]) -> Page:
+    """The page without these articles: a story that one of them stands for leaves it, until the next cycle.
+
+    It may be left empty, and much shorter than the last one: what was taken back weighs more than how a page looks.
+    """
+    left = (
+        replace(story, supporting=tuple(link for link in story.supporting if link.article_id not in gone))
+        for story in page.stories
+        if story.representative.article_id not in gone
+    )
+    return replace(page, stories=tuple(left))
+
+
+def purged(current: Pointer, page: Page, object_key: str, object_sha256: str) -> Pointer:
+    """The pointer to such a page: of the same cycle, and as pinned as it was."""
+    return replace(
+        current,
+        version=page.version,
+        object=object_key,
+        sha256=object_sha256,
+        sequence=current.sequence + 1,
+        marks=("retracted",),
+    )
+
+
+def moved(
+    current: Pointer | None,
+    page: Page,
+    object_key: str,
+    object_sha256: str,
+    now_ms: int,
+    marks: tuple[str, ...] = (),
+) -> Pointer | str:
     """The pointer that makes a version count, or why it must not: `pinned` or `newer_cycle`.
 
     A writer that was replaced after a failover may still hold an older cycle: it cannot move a pointer back.
@@ -79,4 +118,5 @@ def moved(current: Pointer | None, page: Page, object_key: str, object_sha256: s
         sha256=object_sha256,
         cycle=page.cycle,
         sequence=1 if current is None else current.sequence + 1,
+        marks=marks,
     )

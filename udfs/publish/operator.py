@@ -37,6 +37,7 @@ class Publish(KeyedProcessFunction):
         self._written = metrics.counter("pages_written")
         self._unchanged = metrics.counter("pages_unchanged")
         self._refused = metrics.counter("pages_refused")
+        self._purged = metrics.counter("pages_purged")
         self._objects = S3Objects(self._endpoints)
         self._loop = asyncio.new_event_loop()
         self._log = structlog.get_logger("publish")
@@ -62,6 +63,7 @@ class Publish(KeyedProcessFunction):
         self._written.inc(done.written)
         self._unchanged.inc(done.unchanged)
         self._refused.inc(len(done.refused) + len(done.invalid))
+        self._purged.inc(done.purged)
         for section, reason in done.refused.items():
             self._log.warning("page_not_published", edition=edition, section=section, reason=reason, cycle=cycle.cycle)
         for section, reason in done.invalid.items():

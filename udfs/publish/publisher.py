@@ -15,9 +15,11 @@ import msgspec
 
 from connectors.objects import ObjectConflictError, Objects, ObjectStoreError
 from state_schemas.codec import DecodeError, decode_record, encode_record
-from state_schemas.pages import CycleMark, EditionPages, Page, Pointer, cycle_key, page_key, pointer_key
+from state_schemas.pages import CycleMark, EditionPages, Page, Tombstone, cycle_key, page_key, pointer_key
 from state_schemas.ranking import PublishedEdition, PublishedPage
 from udfs.publish.decide import PublishPolicy, digest, moved, refusal
+from udfs.publish.purge import keep_tombstones, purge, sections_showing
+from udfs.publish.versions import put_pointer, read_page, read_pointer, write_version
 
 
 @dataclass(slots=True)
@@ -25,7 +27,7 @@ class Published:
     """What became of one edition's cycle; `edition` is the state to keep.
 
     invalid: section -> why the page itself must not go live. refused: section -> why it could not be (pinned, a newer
-    cycle, the store).
+    cycle, the store). purged: pages that only lost a retracted article.
     """
 
     edition: PublishedEdition
@@ -33,6 +35,7 @@ class Published:
     refused: dict[str, str] = field(default_factory=dict)
     written: int = 0
     unchanged: int = 0
+    purged: int = 0
 
 
 async def publish(
@@ -44,25 +47,68 @@ async def publish(
     """
     if known is not None and cycle.cycle <= known.cycle:
         return Published(known)
-    result = Published(PublishedEdition(cycle.cycle, dict(known.pages) if known else {}))
+    tombstones = _uncleared(known, cycle)
+    gone = frozenset(one.article_id for one in tombstones if one.retracted)
+    result = Published(
+        PublishedEdition(cycle.cycle, dict(known.pages) if known else {}, tuple(map(_stored, tombstones)))
+    )
     gate = asyncio.Semaphore(policy.in_flight)
+    held: tuple[str, ...] = ()
 
     async def one(page: Page) -> None:
         async with gate:
-            await _page(objects, page, result, now_ms, policy)
+            await _page(objects, page, result, now_ms, policy, retracted=page.section in held)
 
     try:
         async with asyncio.timeout(policy.deadline_ms / 1000):
+            if tombstones:
+                await keep_tombstones(objects, tombstones, policy)
+            if gone:
+                held = await sections_showing(objects, cycle.edition, gone)
+            await _forget_moved(objects, cycle.edition, result.edition)
             await asyncio.gather(*(one(page) for page in cycle.pages))
+            for section in held:
+                left = await purge(objects, cycle.edition, section, gone, result.edition.pages.get(section), policy)
+                if left is not None:
+                    result.edition.pages[section] = left
+                    result.purged += 1
+            result.edition = msgspec.structs.replace(result.edition, uncleared=())
             await _mark(objects, cycle.edition, result.edition)
     except TimeoutError:
         result.refused["_cycle"] = "deadline_passed"
+    except ObjectConflictError as error:
+        result.refused["_cycle"] = f"pointer_contended: {error}"
     except ObjectStoreError as error:
         result.refused["_cycle"] = f"store_failed: {error}"
     return result
 
 
-async def _page(objects: Objects, page: Page, result: Published, now_ms: int, policy: PublishPolicy) -> None:
+def _uncleared(known: PublishedEdition | None, cycle: EditionPages) -> tuple[Tombstone, ...]:
+    """What this cycle brings, and what an earlier one could not see to; the latest word on each article."""
+    before = known.uncleared if known is not None else ()
+    found = {
+        article: Tombstone(article_id=article, retracted=retracted, decided_ms=at_ms, reason=reason, language=language)
+        for article, retracted, at_ms, reason, language in before
+    }
+    found |= {one.article_id: one for one in cycle.tombstones}
+    return tuple(found.values())
+
+
+def _stored(one: Tombstone) -> tuple[str, bool, int, str, str]:
+    return one.article_id, one.retracted, one.decided_ms, one.reason, one.language
+
+
+async def _forget_moved(objects: Objects, edition: str, done: PublishedEdition) -> None:
+    """A pointer that somebody else moved (a rollback) is not known any more: an unchanged page must go out again."""
+    etags = {entry.key: entry.etag for entry in await objects.list(f"latest/{edition}")}
+    for section, page in done.pages.items():
+        if page.etag and etags.get(pointer_key(edition, section)) != page.etag:
+            done.pages[section] = msgspec.structs.replace(page, digest="", etag="")
+
+
+async def _page(
+    objects: Objects, page: Page, result: Published, now_ms: int, policy: PublishPolicy, *, retracted: bool
+) -> None:
     known = result.edition.pages.get(page.section)
     seen = digest(page)
     if known is not None and known.digest == seen:
@@ -70,8 +116,12 @@ async def _page(objects: Objects, page: Page, result: Published, now_ms: int, po
         result.edition.pages[page.section] = msgspec.structs.replace(known, cycle=page.cycle)
         return
     try:
-        pointer, etag = await _pointer(objects, page)
-        shown = known.stories if known else await _stories(objects, pointer)
+        pointer, etag = await read_pointer(objects, page.edition, page.section)
+        if known is not None:
+            shown = known.stories
+        else:
+            last = await read_page(objects, pointer)
+            shown = len(last.stories) if last is not None else 0
         since = known.cycle if known else pointer.cycle if pointer else 0
         reason = refusal(page, shown, since, policy)
         if reason is not None:
@@ -82,67 +132,30 @@ async def _page(objects: Objects, page: Page, result: Published, now_ms: int, po
             # Before anything is written: a page pinned for a day would leave 1,440 versions that nobody reads.
             result.refused[page.section] = early
             return
-        numbered, data = await _write_version(
+        numbered, data = await write_version(
             objects, page, max(known.version if known else 0, pointer.version if pointer else 0)
         )
         key = page_key(page.edition, page.section, numbered.version)
+        marks = ("retracted",) if retracted else ()
         for _ in range(policy.tries):
-            wanted = moved(pointer, numbered, key, sha256(data).hexdigest(), now_ms)
+            wanted = moved(pointer, numbered, key, sha256(data).hexdigest(), now_ms, marks)
             if isinstance(wanted, str):
                 result.refused[page.section] = wanted
                 return
             try:
-                await _put_pointer(objects, wanted, etag)
+                etag = await put_pointer(objects, wanted, etag)
             except ObjectConflictError:
                 # Somebody rolled back, pinned, or took over: read again, decide again.
-                pointer, etag = await _pointer(objects, page)
+                pointer, etag = await read_pointer(objects, page.edition, page.section)
                 continue
-            result.edition.pages[page.section] = PublishedPage(numbered.version, seen, len(page.stories), page.cycle)
+            result.edition.pages[page.section] = PublishedPage(
+                numbered.version, seen, len(page.stories), page.cycle, etag
+            )
             result.written += 1
             return
         result.refused[page.section] = "pointer_contended"
     except ObjectStoreError as error:
         result.refused[page.section] = f"store_failed: {error}"
-
-
-async def _pointer(objects: Objects, page: Page) -> tuple[Pointer | None, str]:
-    stored = await objects.get(pointer_key(page.edition, page.section))
-    if stored is None:
-        return None, ""
-    try:
-        return decode_record(Pointer, stored.data), stored.etag
-    except DecodeError:
-        # Not ours to read, so not ours to trust: replaced by a good one, at the ETag that was seen.
-        return None, stored.etag
-
-
-async def _stories(objects: Objects, pointer: Pointer | None) -> int:
-    stored = await objects.get(pointer.object) if pointer else None
-    if stored is None:
-        return 0
-    try:
-        return len(decode_record(Page, stored.data).stories)
-    except DecodeError:
-        return 0
-
-
-async def _write_version(objects: Objects, page: Page, last: int) -> tuple[Page, bytes]:
-    version = last + 1
-    while True:
-        numbered = msgspec.structs.replace(page, version=version)
-        data = encode_record(numbered)
-        try:
-            await objects.create(page_key(page.edition, page.section, version), data)
-        except ObjectConflictError:
-            # Left by a try whose pointer never moved. Doubling steps find a free one in a few requests.
-            version += max(1, version - last)
-            continue
-        return numbered, data
-
-
-async def _put_pointer(objects: Objects, pointer: Pointer, etag: str) -> str:
-    key, data = pointer_key(pointer.edition, pointer.section), encode_record(pointer)
-    return await (objects.replace(key, data, etag) if etag else objects.create(key, data))
 
 
 async def _mark(objects: Objects, edition: str, done: PublishedEdition) -> None:

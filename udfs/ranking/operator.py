@@ -12,6 +12,7 @@ from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from connectors.flink_timers import set_tick
 from connectors.kafka_flink import ROW, quarantine_tag, to_row
 from state_schemas.codec import DecodeError, decode_record, dump_state, encode_record, load_state
+from state_schemas.pages import Tombstone
 from state_schemas.quarantine import quarantined
 from state_schemas.ranking import ChangeCursor, StoryView
 from state_schemas.stories import StoryChange
@@ -21,6 +22,7 @@ from udfs.ranking.board import Board
 from udfs.ranking.cycle import cycle
 from udfs.ranking.policy import RankingPolicy
 from udfs.ranking.rechecks import rechecks
+from udfs.ranking.tombstones import tombstone_of, with_tombstones
 from udfs.ranking.views import fold, unusable
 
 _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
@@ -56,9 +58,12 @@ class Rank(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
         self._quarantine, self._signals = quarantine_tag(), signals_tag()
         self._views_state = runtime_context.get_map_state(MapStateDescriptor("views", Types.STRING(), _BYTES))
+        # Retractions and returns since the last cycle: article id -> Tombstone.
+        self._tombstones_state = runtime_context.get_map_state(MapStateDescriptor("tombstones", Types.STRING(), _BYTES))
         self._cursor_state = runtime_context.get_state(ValueStateDescriptor("cursor", _BYTES))
         self._boards: dict[str, Board] = {}
         self._views: dict[str, dict[str, StoryView]] = {}
+        self._tombstones: dict[str, dict[str, Tombstone]] = {}
         self._cursors: dict[str, ChangeCursor] = {}
         self._ranked_ms: dict[str, int] = {}  # language -> its last cycle
 
@@ -95,6 +100,10 @@ class Rank(KeyedProcessFunction):
                 views[story] = view
                 board.put(view)
                 self._views_state.put(story, dump_state(view))
+        tombstone = tombstone_of(change)
+        if tombstone is not None:
+            self._tombstones[language][tombstone.article_id] = tombstone
+            self._tombstones_state.put(tombstone.article_id, encode_record(tombstone))
         self._cursors[language] = ChangeCursor(change.epoch, change.sequence)
         self._cursor_state.update(dump_state(self._cursors[language]))
 
@@ -111,8 +120,11 @@ class Rank(KeyedProcessFunction):
         editions = [edition for edition in self._editions if edition.language == language]
         views = self._views[language]
         ranked = cycle(self._boards[language], views, editions, self._sections, boundary, self._policy, self._weights)
-        for pages in ranked:
+        for pages in with_tombstones(ranked, editions, boundary, tuple(self._tombstones[language].values())):
             yield pages.edition, encode_record(pages)
+        if self._tombstones[language]:
+            self._tombstones[language] = {}
+            self._tombstones_state.clear()
         for signal in rechecks(ranked, views, boundary, self._policy):
             yield self._signals, to_row(signal.feed_id, encode_record(signal))
 
@@ -127,6 +139,8 @@ class Rank(KeyedProcessFunction):
             views[story] = view
             board.put(view)
         self._boards[language], self._views[language] = board, views
+        stored = (decode_record(Tombstone, bytes(data)) for _, data in self._tombstones_state.items())
+        self._tombstones[language] = {tombstone.article_id: tombstone for tombstone in stored}
         self._cursors[language] = load_state(ChangeCursor, self._cursor_state.value()) or ChangeCursor()
         return True
 
