@@ -1,179 +1,65 @@
-"""Which address an article is known by: one URL for all the ways that lead to it. No network, no page text, no state.
+"""One URL for all the ways that lead to a page: its normal form, and what of it is identity. No network, no state.
 
-Three questions, in this order: what does the page say (rel=canonical, then og:url), may it be believed, and what is
-left of a URL once everything is gone that says only how a reader came there. A wrong "same" merges two articles and
-cannot be undone; a wrong "different" is a duplicate that clustering finds again. So doubt keeps two URLs apart.
+Reading order: `clean` (wrappers off, RFC 3986 6.2, tracking off), `identity_form` (forms off: the article id is its
+hash). Which of a page's own statements about its address is believed stands in `claims.py`; all rules, with their
+reasons, in docs/canonical-urls.md.
+A wrong "same" merges two articles and cannot be undone; a wrong "different" is a duplicate that clustering finds again.
+So doubt keeps two URLs apart.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
-from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
-import idna
-from tld import get_fld
+from udfs.articles.address_forms import is_form_parameter, without_host_form, without_path_form
+from udfs.articles.coded_links import android_app
+from udfs.articles.hosts import ascii_host, registrable_domain
+from udfs.articles.tracking import TrackingParameters, dropped, load_tracking_parameters, tracking_parameters
+from udfs.articles.wrappers import unwrapped, wraps
 
-from udfs.articles.wrappers import unwrapped
+__all__ = [
+    "MAX_URL_CHARS",
+    "TrackingParameters",
+    "clean",
+    "identity_form",
+    "is_home_page",
+    "load_tracking_parameters",
+    "site",
+    "tracking_parameters",
+]
 
 # Longer addresses are machines talking to machines; browsers and caches give up at about this size.
 MAX_URL_CHARS = 2048
-# A wrapper in a wrapper in a wrapper is a loop or an attack.
-_MAX_WRAPPERS = 3
+# What may come in: wrappers encode the address again, each up to three characters for one.
+_MAX_RAW_CHARS = 4 * MAX_URL_CHARS
+# A wrapper in a wrapper happens (a mail scanner around a newsletter around an AMP cache); more is a loop or an attack.
+_MAX_WRAPPERS = 5
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_YES = frozenset({"", "1", "true", "yes", "y", "on"})
-# Parameter -> values with which it asks for another form of the same article.
-_FORM_PARAMETERS: dict[str, frozenset[str]] = {
-    "amp": _YES | {"amp"},
-    "outputtype": frozenset({"amp", "print"}),
-    "output": frozenset({"amp", "print", "amphtml"}),
-    "print": _YES | {"print"},
-    "printable": _YES,
-    "printpage": _YES,
-    "printmode": _YES,
-    "isprint": _YES,
-    "view": frozenset({"print", "mobile", "amp"}),
-    "mode": frozenset({"print", "amp"}),
-    "format": frozenset({"amp", "print", "mobile"}),
-    "mobile": _YES,
-    "m": frozenset({"1"}),
-    "_amp": _YES,
-}
-_FORM_SEGMENTS = frozenset({"amp", "print", "amphtml", "printable"})
-_FORM_HOSTS = ("amp.", "m.", "mobile.", "print.")
-_INDEX_FILES = frozenset({"index.html", "index.htm", "index.php", "index.asp", "index.aspx", "index.jsp"})
-# Second-level registries: what stays after "m." is taken off such a name would be no site.
-_REGISTRIES = frozenset({"co", "com", "org", "net", "gov", "ac", "edu", "gob", "go", "or", "ne"})
-
-# RFC 3986 2.3: these are the same written out or percent-encoded; everything else is not.
+_INDEX_FILES = frozenset(
+    f"{name}.{end}"
+    for name in ("index", "default")
+    for end in ("html", "htm", "shtml", "xhtml", "php", "php3", "asp", "aspx", "jsp", "cfm")
+)
+# Never part of an address: controls, zero-width space, bidi marks, word joiner, byte order mark. The joiners U+200C and
+# U+200D stay: Persian and Indic slugs are spelled with them.
+_JUNK = dict.fromkeys(
+    [*range(0x20), *range(0x7F, 0xA0), 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x206A), 0xFEFF]
+)
+# The same, and spaces, as copying and templates leave them at the end of a path.
+_BLANKS = ("%20", "%09", "%0A", "%0D", "%C2%A0", "%E2%80%8B", "%E2%80%8C", "%E2%80%8E", "%E2%80%8F", "%EF%BB%BF")
+_LINE_BREAKS = re.compile(r"[\t\n\r\f\v]")
+_WEB = re.compile(r"(https?):[/\\]*", re.IGNORECASE)
+_AMPERSANDS = re.compile(r"&(?:amp;|#0{0,3}38;|#x0{0,3}26;)+", re.IGNORECASE)
+# RFC 3986 2.3: unreserved characters are the same written out or percent-encoded; everything else is not.
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_PATH_SAFE = _UNRESERVED | frozenset("!$&'()*+,;=:@/")
-_QUERY_SAFE = _UNRESERVED | frozenset("!$'()*+,;:@/?[]|")
-_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
-_JUNK = re.compile(r"[\x00-\x20\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
-_SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
-_AMP_SUFFIX = re.compile(r"(?<=[^/])(?:\.amp(?:\.html?)?|[.,-]amp\.html?)$", re.IGNORECASE)
-
-UrlSource = Literal["canonical", "og", "fetched"]
-
-
-@dataclass(frozen=True, slots=True)
-class TrackingParameters:
-    """Names of parameters to leave out, lower case: exact ones, and beginnings (a `*` at the end in the file)."""
-
-    exact: frozenset[str]
-    beginnings: tuple[str, ...]
-
-    def __contains__(self, name: object) -> bool:
-        low = str(name).lower()
-        return low in self.exact or low.startswith(self.beginnings)
-
-
-def load_tracking_parameters(path: Path) -> TrackingParameters:
-    """The list in `reference_data/tracking_parameters.txt`: a name a line, # comments."""
-    return tracking_parameters(path.read_text("utf-8").splitlines())
-
-
-def tracking_parameters(lines: Iterable[str]) -> TrackingParameters:
-    """Names, one a line; blank lines and those that start with # are skipped."""
-    names = [line.strip().lower() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return TrackingParameters(
-        exact=frozenset(name for name in names if not name.endswith("*")),
-        beginnings=tuple(sorted(name[:-1] for name in names if name.endswith("*"))),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Canonical:
-    """The canonical URL, and what it was taken from.
-
-    elsewhere: a canonical of another site that the page claimed and that was not believed: at most a hint that this
-    is a copy.
-    """
-
-    url: str
-    source: UrlSource
-    elsewhere: str = ""
-
-
-def canonical_url(
-    fetched: str, tracking: TrackingParameters, *, canonical: str = "", og: str = "", base: str = ""
-) -> Canonical | None:
-    """The address of the article on the page that was read at `fetched`.
-
-    canonical: href of the rel=canonical link in the head; og: content of og:url; base: href of the base element.
-    Either is believed when it is an http(s) address of the same site and not the site's home page (unless the page is
-    the home page). None where not even `fetched` is an http(s) address.
-    """
-    own = clean(fetched, tracking)
-    if own is None:
-        return None
-    base_url = (_joined(fetched, base) if base else "") or fetched
-    elsewhere = ""
-    claims: tuple[tuple[str, UrlSource], ...] = ((canonical, "canonical"), (og, "og"))
-    for claim, source in claims:
-        target = clean(_joined(base_url, claim), tracking) if claim.strip() else None
-        if target is None:
-            continue
-        if site(target) != site(own):
-            elsewhere = elsewhere or target
-        elif not _is_home(target) or _is_home(own):
-            return Canonical(target, source, elsewhere)
-    return Canonical(own, "fetched", elsewhere)
-
-
-def clean(url: str, tracking: TrackingParameters) -> str | None:
-    """`url` in its normal form (RFC 3986 6.2), without what names no other article; None if it is no http(s) address.
-
-    Idempotent, and blind to the order of parameters. Left out: wrappers of aggregators and link scanners, user
-    information, default ports, fragments, tracking and session parameters, index files, AMP, print and mobile forms.
-    """
-    parts = None
-    for _ in range(_MAX_WRAPPERS + 1):
-        parts = _split(_JUNK.sub("", url) if len(url) <= 4 * MAX_URL_CHARS else "")
-        if parts is None:
-            return None
-        inner = unwrapped(parts.host, parts.path, parts.query)
-        if inner is None:
-            break
-        url = inner
-    if parts is None:
-        return None
-    host = _without_form(parts.host)
-    path = _clean_path(parts.path)
-    query = _clean_query(parts.query, tracking)
-    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-    cleaned = f"{parts.scheme}://{host}{port}{path}{'?' + query if query else ''}"
-    return cleaned if len(cleaned) <= MAX_URL_CHARS else None
-
-
-def identity_form(canonical: str) -> str:
-    """What of a canonical URL tells articles apart: scheme, `www.` and a slash at the end do not.
-
-    The article id is the hash of this, so that a site which moves to https, or changes its slashes, keeps its articles.
-    """
-    rest = canonical.split("://", 1)[-1].removeprefix("www.")
-    address, mark, query = rest.partition("?")
-    return f"{address.rstrip('/')}{mark}{query}"
-
-
-def site(url: str) -> str:
-    """The registrable domain of a URL ("example.co.uk"); an address as it is; two labels where no registry is known."""
-    host = urlsplit(url).hostname or ""
-    if _is_address(host):
-        return host
-    known = get_fld(f"http://{host}", fail_silently=True, search_private=True)
-    return str(known) if known else ".".join(host.split(".")[-2:])
-
-
-def is_home_page(url: str) -> bool:
-    """Whether a cleaned URL is the front page of its host."""
-    return _is_home(url)
+_ENCODE_IN_PATH = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~!$&'()*+,;=:@/]")
+_ENCODE_IN_QUERY = re.compile(r"%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~!$'()*+,;:@/?\[\]|=]")
+_SESSION_IN_PATH = re.compile(r"(?:;|%3B)(?:jsessionid|phpsessid|sessionid|sid)(?:=|%3D)[^/;]*", re.IGNORECASE)
+_SESSION_SEGMENT = re.compile(r"\((?:[A-Za-z]\([A-Za-z0-9]+\))+\)")  # ASP.NET: /(S(lit3py55t21z5v55vlm25s55))/
+_WWW = re.compile(r"(?:www\d{1,2}|ww\d)\.(?=[^.]+\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,122 +69,197 @@ class _Parts:
     port: int | None
     path: str
     query: str
+    fragment: str
 
 
-def _joined(base: str, reference: str) -> str:
-    try:
-        return urljoin(base, reference.strip())
-    except ValueError:  # brackets that are no IPv6 address
-        return ""
+def clean(url: str, tracking: TrackingParameters, *, forms: bool = True) -> str | None:
+    """`url` in its normal form, without what names no other page; None if it is no http(s) address.
+
+    Idempotent, and blind to the order of parameters. Left out: wrappers of aggregators and link scanners, user
+    information, default ports, fragments (but routes: `#!`), tracking and session parameters, index files; and, with
+    `forms`, what asks for AMP, print or mobile. Without it the address is one that answered, whatever its form.
+    """
+    for _ in range(_MAX_WRAPPERS + 1):
+        parts = _split(url)
+        if parts is None:
+            return None
+        inner = unwrapped(parts.host, parts.path, parts.query)
+        if inner is None:
+            plain = without_host_form(parts.host)
+            path = _clean_path(parts.path, forms)
+            query = _clean_query(parts.query, tracking, plain, forms)
+            if wraps(plain):  # once more on the results, so that cleaning them again finds nothing new
+                other = _clean_path(parts.path, not forms)
+                inner = unwrapped(plain, path, query) or unwrapped(plain, other, query)
+        if inner is None:
+            port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+            route = _route(parts, path, query, tracking)
+            host = plain if forms else parts.host
+            cleaned = f"{parts.scheme}://{host}{port}{path}{'?' + query if query else ''}{route}"
+            return cleaned if len(cleaned) <= MAX_URL_CHARS else None
+        url = inner
+    return None
+
+
+def identity_form(canonical: str) -> str:
+    """What of a cleaned URL tells articles apart: scheme, `www.`, a slash at the end, AMP, print and mobile do not.
+
+    The article id is the hash of this, so that a site which moves to https, or changes its slashes, keeps its articles.
+    Equal for `clean(url)` with and without forms; applied again it changes nothing.
+    """
+    address, hash_mark, fragment = canonical.removeprefix("https://").removeprefix("http://").partition("#")
+    address, _, query = address.partition("?")
+    name, _, path = address.partition("/")
+    host, colon, port = name.partition(":") if not name.startswith("[") else (name, "", "")
+    before = ""
+    while host != before:
+        before = host
+        host = without_host_form(host).removeprefix("www.")
+        host = _WWW.sub("", host, count=1) if host.startswith("ww") else host
+    segments = path.split("/") if path else []
+    while segments and not segments[-1]:
+        segments.pop()
+    while segments and (_without_tail(segments) or without_path_form(segments)):
+        pass
+    pairs = [pair for pair in query.split("&") if pair and not _is_form(pair)]
+    address = "/".join([f"{host}{colon}{port}", *segments])
+    return f"{address}{'?' + '&'.join(pairs) if pairs else ''}{hash_mark}{fragment}"
+
+
+def site(url: str) -> str:
+    """The registrable domain of a URL ("example.co.uk"); an address as it is; two labels where no registry is known."""
+    return registrable_domain(urlsplit(url).hostname or "")
+
+
+def is_home_page(url: str) -> bool:
+    """Whether a cleaned URL is the front page of its host."""
+    parts = urlsplit(url)
+    return parts.path in ("", "/") and not parts.query and not parts.fragment
 
 
 def _split(url: str) -> _Parts | None:
+    if len(url) > _MAX_RAW_CHARS:
+        return None
+    url = _mended(url)
     try:
         parts = urlsplit(url)
         port = parts.port
-        host = (parts.hostname or "").rstrip(".")
+        host = ascii_host(parts.hostname or "")
     except ValueError:
         return None
-    if parts.scheme not in _DEFAULT_PORTS or not host:
+    if host is None or parts.scheme not in _DEFAULT_PORTS:
         return None
-    ascii_host = _ascii_host(host)
-    if ascii_host is None or ("." not in ascii_host and ascii_host != "localhost" and ":" not in ascii_host):
-        return None
-    return _Parts(parts.scheme, ascii_host, port, parts.path, parts.query)
+    return _Parts(parts.scheme, host, port, parts.path, parts.query, parts.fragment)
 
 
-def _ascii_host(host: str) -> str | None:
-    if len(host) > 253:  # RFC 1035
-        return None
-    if ":" in host:  # an IPv6 address, its brackets taken off
-        return f"[{host}]" if _is_address(host) else None
-    if host.isascii():
-        return host if re.fullmatch(r"[a-z0-9_.-]+", host) and ".." not in host else None
-    try:
-        return idna.encode(host, uts46=True, transitional=False).decode("ascii")
-    except (idna.IDNAError, UnicodeError):
-        return None
+def _mended(url: str) -> str:
+    """`url` without what copying, templates and feed readers did to it, as browsers mend it; empty if no http."""
+    url = "".join(line.strip() for line in _LINE_BREAKS.split(url)).translate(_JUNK).strip()
+    low = url[:16].lower()
+    if low.startswith("android-app:"):
+        url = android_app(url[12:].lstrip("/").partition("/")[2], "") or ""
+    elif low.startswith("view-source:"):
+        url = url[12:]
+    elif low.startswith("feed:"):
+        url = url[5:] if _WEB.match(url, 5) else "http://" + url[5:].lstrip("/\\")
+    scheme, at = "", 0
+    while match := _WEB.match(url, at):  # http://https://n.example/a: the inner one counts
+        scheme, at = match[1].lower(), match.end()
+    if not scheme:
+        return ""
+    rest = _AMPERSANDS.sub("&", url[at:])
+    end = min((found for mark in "?#" if (found := rest.find(mark)) >= 0), default=len(rest))
+    return f"{scheme}://{rest[:end].replace(chr(92), '/')}{rest[end:]}"
 
 
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    return True
-
-
-def _without_form(host: str) -> str:
-    if host.endswith(".cdn.ampproject.org") or _is_address(host):
-        return host
-    for prefix in _FORM_HOSTS:
-        rest = host.removeprefix(prefix)
-        labels = rest.split(".")
-        if rest != host and len(labels) >= 2 and not (len(labels) == 2 and labels[0] in _REGISTRIES):
-            return _without_form(rest)
-    # www.m.example.com, example of the older mobile sites
-    if host.startswith(("www.m.", "www.amp.")) and host.count(".") >= 3:
-        return "www." + host.split(".", 2)[2]
-    return host
-
-
-def _clean_path(path: str) -> str:
-    path = _SESSION_IN_PATH.sub("", path)
+def _clean_path(path: str, forms: bool) -> str:
+    path = _SESSION_IN_PATH.sub("", _percent(path, _ENCODE_IN_PATH))
     segments: list[str] = []
-    for segment in _percent(path, _PATH_SAFE).split("/"):
+    for segment in path.split("/"):
         if segment == "..":
             if segments:
                 segments.pop()
-        elif segment not in ("", "."):
+        elif segment not in ("", ".") and not (segment[0] == "(" and _SESSION_SEGMENT.fullmatch(segment)):
             segments.append(segment)
-    slash = path.endswith(("/", "/.", "/..")) and bool(segments)
-    while True:
-        if segments and segments[-1].lower() in _INDEX_FILES:
-            segments.pop()
-            slash = bool(segments)
-        elif len(segments) > 1 and segments[-1].lower() in _FORM_SEGMENTS:
-            segments.pop()
-            slash = False
-        elif len(segments) > 2 and segments[0].lower() == "amp":
-            segments.pop(0)
-        elif segments and (shorter := _AMP_SUFFIX.sub("", segments[-1])) != segments[-1]:
-            segments[-1] = shorter + (".html" if segments[-1].lower().endswith((".html", ".htm")) else "")
+    slash = path.endswith(("/", "/.", "/.."))
+    while segments:
+        count, last = len(segments), segments[-1]
+        if _without_tail(segments):
+            slash = slash or len(segments) < count  # an index file leaves its folder
+        elif forms and without_path_form(segments):
+            slash = slash and (len(segments) == count or segments[-1] is last)
         else:
             break
-    return "/" + "/".join(segments) + ("/" if slash else "")
+    return "/" + "/".join(segments) + ("/" if slash and segments else "")
 
 
-def _clean_query(query: str, tracking: TrackingParameters) -> str:
-    kept = []
-    for pair in query.replace("&amp;", "&").split("&"):
-        name, equals, value = pair.partition("=")
-        plain = unquote(name).strip().lower()
-        if not plain or plain in tracking:
-            continue
-        forms = _FORM_PARAMETERS.get(plain)
-        if forms is not None and unquote(value).lower() in forms:
-            continue
-        kept.append(_percent(name, _QUERY_SAFE) + equals + _percent(value, _QUERY_SAFE | {"="}))
-    return "&".join(sorted(set(kept)))
+def _without_tail(segments: list[str]) -> bool:
+    """Take an index file, or blanks at the end, off a path's segments; whether there was one."""
+    last = segments[-1]
+    if last.lower() in _INDEX_FILES:
+        segments.pop()
+        return True
+    if not last.endswith(_BLANKS):
+        return False
+    while last.endswith(_BLANKS):
+        last = next(last.removesuffix(blank) for blank in _BLANKS if last.endswith(blank))
+    if last.strip("."):
+        segments[-1] = last
+    else:
+        segments.pop()
+    return True
 
 
-def _percent(text: str, safe: frozenset[str]) -> str:
+def _clean_query(query: str, tracking: TrackingParameters, host: str, forms: bool) -> str:
+    if not query:
+        return ""
+    kept = set()
+    scopes = tracking.scopes(host)
+    for pair in query.split("&"):
+        pair = pair.strip()
+        while pair[:4].lower() == "amp;":  # what is left of &amp; where it stood first
+            pair = pair[4:]
+        name, value = _decoded(pair)
+        if name and not dropped(name, value, scopes) and not (forms and is_form_parameter(name, value)):
+            kept.add(_encoded_pair(pair))
+    return "&".join(sorted(kept))
+
+
+def _encoded_pair(pair: str) -> str:
+    name, equals, value = pair.partition("=")
+    return _percent(name, _ENCODE_IN_QUERY) + equals + _percent(value, _ENCODE_IN_QUERY)
+
+
+def _is_form(pair: str) -> bool:
+    return is_form_parameter(*_decoded(pair))
+
+
+def _decoded(pair: str) -> tuple[str, str]:
+    name, _, value = pair.partition("=")
+    return unquote(name).strip().lower(), unquote(value).strip().lower()
+
+
+def _route(parts: _Parts, path: str, query: str, tracking: TrackingParameters) -> str:
+    """The fragment where it names the page: `#!...`, and `#/...` on a page that is nothing without it."""
+    fragment = parts.fragment
+    if not any(char.isalnum() for char in fragment):
+        return ""
+    bare = path == "/" and all(_is_form(pair) for pair in query.split("&") if pair)
+    if not fragment.startswith("!") and not (fragment.startswith("/") and bare):
+        return ""
+    route, _, own = fragment.partition("?")
+    own = _clean_query(own, tracking, parts.host, forms=False)
+    return f"#{_percent(route, _ENCODE_IN_PATH)}{'?' + own if own else ''}"
+
+
+def _percent(text: str, pattern: re.Pattern[str]) -> str:
     """Percent-encoding in its one normal form: unreserved decoded, hex upper case, everything unsafe encoded once."""
-    out: list[str] = []
-    at = 0
-    while at < len(text):
-        char = text[at]
-        match = _PERCENT.match(text, at) if char == "%" else None
-        if match:
-            decoded = chr(int(match[1], 16))
-            out.append(decoded if decoded in _UNRESERVED else f"%{match[1].upper()}")
-            at += 3
-            continue
-        out.append(char if char in safe else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace")))
-        at += 1
-    return "".join(out)
+    return pattern.sub(_encoded, text)
 
 
-def _is_home(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.path in ("", "/") and not parse_qsl(parts.query)
+def _encoded(match: re.Match[str]) -> str:
+    token = match[0]
+    if len(token) == 3:
+        char = chr(int(token[1:], 16))
+        return char if char in _UNRESERVED else token.upper()
+    return "".join(f"%{byte:02X}" for byte in token.encode("utf-8", "replace"))

@@ -15,8 +15,9 @@ from state_schemas.articles import Correction, OutboundLink
 from state_schemas.fetching import Entry, RawItem
 from udfs.articles import authors, json_ld, microdata
 from udfs.articles.body import body_text
-from udfs.articles.canonical import Canonical, TrackingParameters, canonical_url, clean, is_home_page
+from udfs.articles.canonical import TrackingParameters, clean, is_home_page
 from udfs.articles.citations import credits_of, links, merged, stated_links
+from udfs.articles.claims import Canonical, canonical_url, linked_canonical, stated_address
 from udfs.articles.corrections import corrections_of
 from udfs.articles.no_article import Candidate, is_consent_notice, no_article, of_the_article
 from udfs.articles.overrides import Overrides
@@ -99,13 +100,13 @@ def extract_page(
     if page is None:
         return Rejection(reason="empty_page", detail=f"{len(body)} bytes")
     traits = read_traits(page.tree, source)
-    address = _address(raw, page, tracking)
-    if isinstance(address, Rejection):
-        return address
     nodes = json_ld.nodes(page.json_ld)
     node = json_ld.article_node(nodes) or {}
+    address = _address(raw, page, node, tracking)
+    if isinstance(address, Rejection):
+        return address
     house = house_names(raw, page, node)
-    sources: dict[str, str] = {"canonical_url": address.source}
+    sources: dict[str, str] = {"canonical_url": address.source, "canonical_refused": address.refused}
     override = overrides.of(urlsplit(fetched).hostname or "")
     micro = microdata.article_node(page.tree)
     stated = Statements(page, node, nodes, micro, house, raw.entry, override, sources)
@@ -177,7 +178,8 @@ def extract_entry(raw: RawItem, tracking: TrackingParameters, rejected: str = ""
     """The article that the feed's own entry tells of. rejected: why its page was not used."""
     entry = raw.entry
     title = _entry_title(entry, raw.origin.name) if entry else ""
-    address = clean((entry.link if entry else "") or raw.url, tracking) or clean(raw.url, tracking)
+    link = (entry.link if entry else "") or raw.url
+    address = clean(link, tracking, forms=False) or clean(raw.url, tracking, forms=False)
     if entry is None or not title or address is None:
         return Rejection(reason="no_article", detail=rejected or "the feed's entry has no title or link")
     summary = text_of_html(entry.summary)
@@ -214,9 +216,18 @@ def extract_entry(raw: RawItem, tracking: TrackingParameters, rejected: str = ""
     )
 
 
-def _address(raw: RawItem, page: Page, tracking: TrackingParameters) -> Canonical | Rejection:
+def _address(raw: RawItem, page: Page, node: json_ld.Node, tracking: TrackingParameters) -> Canonical | Rejection:
     fetched = raw.final_url or raw.url
-    address = canonical_url(fetched, tracking, canonical=page.canonical, og=page.first("og:url"), base=page.base)
+    address = canonical_url(
+        fetched,
+        tracking,
+        canonical=page.canonicals or linked_canonical(raw.headers.get("link", "")),
+        og=page.first("og:url"),
+        base=page.base,
+        main=stated_address(node),
+        asked=raw.url,
+        title=page.title,
+    )
     if address is None:
         return Rejection(reason="url_invalid", detail=fetched[:500])
     asked = clean(raw.url, tracking)

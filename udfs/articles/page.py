@@ -48,7 +48,7 @@ class Page:
 
     tree: html.HtmlElement
     meta: dict[str, list[str]] = field(default_factory=dict)
-    canonical: str = ""
+    canonicals: tuple[str, ...] = ()
     base: str = ""
     language: str = ""
     title: str = ""
@@ -110,7 +110,8 @@ def read_page(text: str) -> Page | None:
         return None
     head = tree.find("head")
     meta: dict[str, list[str]] = {}
-    canonical = base = ""
+    canonicals: list[str] = []
+    base = ""
     for element in tree.iter("meta", "link", "base"):
         if element.tag == "meta":
             name = (element.get("property") or element.get("name") or element.get("itemprop") or "").strip().lower()
@@ -121,18 +122,18 @@ def read_page(text: str) -> Page | None:
                 meta.setdefault("content-language", []).append(content)
         elif element.tag == "base":
             base = base or (element.get("href") or "").strip()
-        elif not canonical and "canonical" in (element.get("rel") or "").lower().split():
+        elif len(canonicals) < 8 and "canonical" in (element.get("rel") or "").lower().split():
             # Only the head counts: embedded players carry links of their own in the body. A stray element makes
             # parsers close the head early, so a link before any text of the body counts as well.
             parent = element.getparent()
             if parent is head or (parent is not None and parent.tag == "body" and not _after_content(element)):
-                canonical = (element.get("href") or "").strip()
+                canonicals.append((element.get("href") or "").strip())
     removed = _remove_consent(tree)
     title = tree.find(".//title")
     return Page(
         tree=tree,
         meta=meta,
-        canonical=canonical,
+        canonicals=tuple(canonicals),
         base=base,
         language=(
             tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or tree.get("xml:lang") or ""
