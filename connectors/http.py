@@ -64,7 +64,8 @@ class HttpFailedError(HttpError):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A whole answer. headers: lower-case names, repeated ones joined by ", ". body: unpacked; empty unless 2xx to GET.
+    """A whole answer. headers: lower-case names, repeated ones joined by ", "
+    (X-Robots-Tag: by a line end). body: unpacked; empty unless 2xx to GET.
 
     final_url: of the last hop. moved: there were redirects and all were permanent (301, 308).
     """
@@ -316,7 +317,9 @@ def _headers(response: aiohttp.ClientResponse) -> dict[str, str]:
         name = name.lower()
         # Bytes that are no UTF-8 come as lone surrogates, which no record can carry.
         clean = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        joined[name] = f"{joined[name]}, {clean}" if name in joined else clean
+        # Each X-Robots-Tag may be for another robot: a comma would put all that follow under the first one's name.
+        between = "\n" if name == "x-robots-tag" else ", "
+        joined[name] = f"{joined[name]}{between}{clean}" if name in joined else clean
     return joined
 
 

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from state_schemas.articles import Article
 from state_schemas.fetching import Entry, RawItem
 from state_schemas.sources import Origin
 from udfs.articles.canonical import load_tracking_parameters
+from udfs.articles.events import Reading
 from udfs.articles.extract import Extraction, extract_page
+from udfs.articles.identity import decide
 from udfs.articles.reuse import Reuse, may_quote, quotable, reuse_of
 
 TRACKING = load_tracking_parameters(Path(__file__).parents[2] / "reference_data" / "tracking_parameters.txt")
@@ -181,3 +184,27 @@ def test_page_header_and_record_meet_in_the_article() -> None:
     )
     assert (found.noindex, found.max_snippet, found.max_image_preview) == (False, 100, "none")
     assert extracted(ARTICLE, f"<p>{OPEN}</p>").max_snippet == 500
+
+
+# ---------------------------------------------------------------- a rule that comes later
+
+
+@pytest.mark.parametrize(
+    "rule", [{"noindex": True}, {"max_snippet": 0}, {"max_snippet": 80}, {"max_image_preview": "none"}]
+)
+def test_a_rule_that_comes_later_makes_a_new_version_and_its_end_another(rule: dict[str, object]) -> None:
+    def reading(read_ms: int, **fields: object) -> Reading:
+        article = Article(
+            article_id="a", language="en", version=0, event="new", canonical_url="https://n.example/a", publisher="n",
+            title="Lock closed", first_seen_ms=1, decided_ms=0, parser_version="1", found_ms=1, **fields,  # type: ignore[arg-type]
+        )  # fmt: skip
+        return Reading(article=article, body=OPEN, read_ms=read_ms, from_page=True)
+
+    first = decide(None, reading(10), 100)
+    forbidden = decide(first.row, reading(20, **rule), 200)
+    assert (forbidden.status, len(forbidden.send)) == ("update", 1)
+    sent = forbidden.send[0]
+    assert isinstance(sent, Article)
+    assert (sent.version, sent.changed) == (2, ("labels",))
+    assert decide(forbidden.row, reading(30, **rule), 300).status == "duplicate"
+    assert decide(forbidden.row, reading(30), 300).status == "update"

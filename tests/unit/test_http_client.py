@@ -114,6 +114,15 @@ def test_an_answer_with_its_headers() -> None:
     assert "Cookie" not in seen
 
 
+def test_rules_for_several_robots_stay_apart() -> None:
+    async def handler(request: web.Request) -> web.Response:
+        response = web.Response(body=b"<p>", headers={"X-Robots-Tag": "otherbot: noindex"})
+        response.headers.add("X-Robots-Tag", "max-snippet:5")
+        return response
+
+    assert fetch(handler).headers["x-robots-tag"] == "otherbot: noindex\nmax-snippet:5"
+
+
 def test_header_bytes_that_are_no_utf8_can_stand_in_a_record() -> None:
     async def raw(writer: asyncio.StreamWriter) -> None:
         writer.write(b'HTTP/1.1 200 OK\r\nETag: "\xff"\r\nContent-Length: 2\r\n\r\nok')

@@ -115,6 +115,16 @@ def test_a_story_none_of_whose_members_may_be_listed_is_left_out() -> None:
     assert _pages(view("s", member("a", noindex=True))).pages == ()
 
 
+def test_a_member_that_may_not_be_listed_is_neither_named_nor_counted() -> None:
+    hidden = {"noindex": True, "authority": 1.0, "first_seen_ms": NOW}
+    with_hidden = _story(_pages(view("s", member("a"), member("b", **hidden), member("c", of="a", **hidden))), "s")
+    without = _story(_pages(view("s", member("a"))), "s")
+    assert with_hidden.representative.article_id == "a"
+    assert with_hidden.top_sources == without.top_sources == ("A",)
+    assert (with_hidden.publishers, with_hidden.originals, with_hidden.copies) == (1, 1, 0)
+    assert (with_hidden.score, with_hidden.parts) == (without.score, without.parts)
+
+
 def test_a_story_without_update_for_two_days_is_gone_even_if_the_writer_stands_still() -> None:
     assert _pages(view("s", member("a")), now_ms=NOW + 48 * HOUR).pages == ()
 

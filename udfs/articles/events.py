@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from state_schemas.articles import Article, Label
+from state_schemas.articles import Article
 from state_schemas.rows import ReadingRank
 
 _HASH_BYTES = 8
@@ -96,12 +96,18 @@ def hashes_of(event: Reading) -> dict[str, bytes]:
         "title": _hash(article.title),
         "lede": _hash(article.lede),
         "body": _hash(event.body),
-        "labels": _hash(_labels(article.labels)),
+        "labels": _hash(_labels(article)),
     }
 
 
-def _labels(labels: tuple[Label, ...]) -> str:
-    return ",".join(sorted(labels))
+def _labels(article: Article) -> str:
+    """The labels and what may be shown of the article: a publisher that forbids it later is heard by a new version."""
+    rules = (
+        "noindex" if article.noindex else "",
+        "" if article.max_snippet is None else f"max-snippet:{article.max_snippet}",
+        "noimage" if article.max_image_preview == "none" else "",
+    )
+    return ",".join((*sorted(article.labels), *filter(None, rules)))
 
 
 def claimed_s(article: Article) -> int:
@@ -117,7 +123,7 @@ def tie_of(event: Reading) -> bytes:
         article.title,
         article.lede,
         event.body,
-        _labels(article.labels),
+        _labels(article),
         str(claimed_s(article)),
     )
     return _hash("\x00".join((*parts, str(event.alone))))

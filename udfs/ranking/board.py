@@ -86,11 +86,14 @@ class Board:
                 self._latest, self._updated = _grown(self._latest), _grown(self._updated)
         self.ids[slot] = view.story_id
         self.slots[view.story_id] = slot
-        self._latest[slot], self._updated[slot] = view.latest_ms, view.updated_ms
+        # What its publisher does not want listed lends a story neither weight nor freshness.
+        counted = [member for member in view.members if not member.of and not member.noindex]
+        latest = view.latest_ms
+        if counted and any(member.noindex for member in view.members):
+            latest = min(latest, max(member.first_seen_ms for member in counted))
+        self._latest[slot], self._updated[slot] = latest, view.updated_ms
         rows = []
-        for member in view.members:
-            if member.of:
-                continue
+        for member in counted:
             row = self._new_row()
             rows.append(row)
             self._slot_of[row] = slot

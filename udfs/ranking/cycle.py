@@ -102,8 +102,11 @@ def _page_story(
     view: StoryView, chosen: Member, slot: int, scores: Scores, coverage: Coverage, policy: RankingPolicy
 ) -> PageStory:
     names: dict[str, str] = {}
+    # What is not to be listed is neither named nor counted.
+    unlisted = [member for member in view.members if member.noindex]
+    listed = [member for member in view.members if not member.noindex]
     # Who reports it himself: the names agree with the number of publishers, which copies do not raise either.
-    reporting = [member for member in view.members if not member.of] or list(view.members)
+    reporting = [member for member in listed if not member.of] or listed
     for member in sorted(reporting, key=lambda m: (-m.authority, m.publisher)):
         names.setdefault(member.publisher, member.publisher_name or member.publisher)
     return PageStory(
@@ -119,8 +122,8 @@ def _page_story(
             labels=chosen.labels,
         ),
         score=round(float(scores.score[slot]), 6),
-        originals=view.originals,
-        copies=view.copies,
+        originals=max(view.originals - sum(not member.of for member in unlisted), 0),
+        copies=max(view.copies - sum(bool(member.of) for member in unlisted), 0),
         publishers=int(coverage.publishers[slot]),
         first_ms=view.first_ms,
         latest_ms=view.latest_ms,
