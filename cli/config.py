@@ -33,7 +33,7 @@ def check(context: click.Context, folder: Path | None) -> None:
     if not folder.is_dir():
         raise UserError(f"{folder} is no folder: name the one that holds editions.toml")
     faults: list[Fault] = []
-    good = [line for reader in (_pages, _feeds, _others) for line in reader(folder, faults)]
+    good = [line for reader in (_pages, _feeds, _publishers, _others) for line in reader(folder, faults)]
     for fault in faults:
         click.echo(str(fault), err=True)
     if faults:
@@ -85,11 +85,24 @@ def _feeds(folder: Path, faults: list[Fault]) -> list[str]:
     ]
 
 
+def _publishers(folder: Path, faults: list[Fault]) -> list[str]:
+    from udfs.articles.overrides import FILE, parse_overrides
+    from udfs.reference_faults import read_text
+
+    if not (folder / FILE).exists():
+        return []
+    text = read_text(folder / FILE, faults)
+    if text is None:
+        return []
+    found = parse_overrides(text, faults)
+    return [f"{FILE}: what is known of {len(found.by_host)} publishers' pages"]
+
+
 def _others(folder: Path, faults: list[Fault]) -> list[str]:
     """The stages' own files: that they can be read at all. Their content is checked by the stage that uses it."""
     from udfs.reference_faults import parse_toml, read_text
 
-    checked = {"editions.toml", "sections.toml", "weights.toml"}
+    checked = {"editions.toml", "sections.toml", "weights.toml", "publishers.toml"}
     good: list[str] = []
     for path in sorted(folder.iterdir()):
         if path.name in checked or path.suffix not in {".toml", ".txt"}:

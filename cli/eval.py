@@ -98,21 +98,24 @@ def captured_feeds(folder: Path, as_json: bool) -> None:
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("truth", metavar="TRUTH", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--only-ours", is_flag=True, help="Leave trafilatura and newspaper4k out.")
+@click.option("--general", is_flag=True, help="By the general rules alone, without what is known of single publishers.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
-def extraction(folder: Path, truth: Path, only_ours: bool, as_json: bool) -> None:
+def extraction(folder: Path, truth: Path, only_ours: bool, general: bool, as_json: bool) -> None:
     """Extract the captured pages of DIR and compare with TRUTH, beside plain trafilatura and newspaper4k.
 
     DIR holds HTML, plain or gzipped. TRUTH has a JSON object a line: `file` (below DIR), `url`, `publisher`, `country`,
     `title`, `authors`, `published_at`, `text`, and `image` where known. Pages a second are those of one core.
     """
-    from cli.extract_evaluation import TruthError, evaluate, figures, read_truth, table
+    from cli.extract_evaluation import TruthError, evaluate, figures, ours, read_truth, table
     from udfs.articles.canonical import load_tracking_parameters
+    from udfs.articles.overrides import Overrides, load_overrides
 
     try:
         rows = read_truth(truth)
         reference = Endpoints.from_mapping(os.environ).reference_data_folder()
         tracking = load_tracking_parameters(reference / "tracking_parameters.txt")
-        found = evaluate(folder, rows, tracking, not only_ours, _progress(len(rows), "read"))
+        overrides = Overrides() if general else load_overrides(reference)
+        found = evaluate(folder, rows, ours(tracking, overrides), not only_ours, _progress(len(rows), "read"))
     except (SettingsError, TruthError, ValueError) as error:
         raise UserError(str(error)) from None
     except OSError as error:

@@ -23,6 +23,7 @@ from state_schemas.fetching import RawItem
 from state_schemas.sources import Origin
 from udfs.articles.canonical import TrackingParameters
 from udfs.articles.extract import Rejection, extract_page
+from udfs.articles.overrides import Overrides
 from udfs.articles.page import decoded
 
 OURS, TRAFILATURA, NEWSPAPER = "broadsheet", "trafilatura", "newspaper4k"
@@ -111,10 +112,10 @@ def page_bytes(folder: Path, name: str) -> bytes:
 
 
 def evaluate(
-    folder: Path, truth: list[Truth], tracking: TrackingParameters, others: bool, show: Callable[[int], None]
+    folder: Path, truth: list[Truth], our_own: Extractor, others: bool, show: Callable[[int], None]
 ) -> Evaluation:
     """Run every extractor over every page. others: also trafilatura and, where installed, newspaper4k."""
-    extractors: dict[str, Extractor] = {OURS: ours(tracking)}
+    extractors: dict[str, Extractor] = {OURS: our_own}
     missing = []
     if others:
         extractors[TRAFILATURA] = plain_trafilatura
@@ -137,7 +138,7 @@ def evaluate(
     return Evaluation(truth, runs, tuple(missing))
 
 
-def ours(tracking: TrackingParameters) -> Extractor:
+def ours(tracking: TrackingParameters, overrides: Overrides) -> Extractor:
     """Production's own extraction, by a plain call."""
 
     def extract(body: bytes, row: Truth) -> Found:
@@ -145,7 +146,7 @@ def ours(tracking: TrackingParameters) -> Extractor:
         raw = RawItem(
             kind="page", url=url, origin=Origin(publisher=urlsplit(url).hostname or ""), found_ms=0, fetched_ms=0
         )
-        article = extract_page(raw, body, tracking)
+        article = extract_page(raw, body, tracking, overrides)
         if isinstance(article, Rejection):
             return Found(rejected=article.reason)
         return Found(

@@ -50,11 +50,10 @@ def body_text(page: Page, title: str, article_body: str, override: Override = NO
         return Body()
     _strip(page.tree, override.strip)
     described = page.first("og:description", "description", "twitter:description")
-    signs: tuple[str, ...] = ()
-    text = _tidy(_chosen(page.tree, override.body), title)
-    if not text:
-        prose = prose_of(root, title, described)
-        text, signs = _tidy(prose.text, title), prose.signs
+    if chosen := _tidy(_chosen(page.tree, override.body), title):
+        return Body(chosen, "page")
+    prose = prose_of(root, title, described)
+    text, signs = _tidy(prose.text, title), prose.signs
     stated = ""
     if len(article_body) > 2 * max(len(text), _SHORT_CHARS // 2):
         stated = _tidy(text_of_html(article_body), title)

@@ -26,6 +26,7 @@ from state_schemas.codec import decode_record, encode_record
 from state_schemas.fetching import RawItem
 from udfs.articles.canonical import TrackingParameters, load_tracking_parameters
 from udfs.articles.extract import Extraction, Rejection, extract_entry, extract_page
+from udfs.articles.overrides import Overrides, load_overrides
 from udfs.articles.policy import ArticlesPolicy
 
 Failure = Literal["extract_timed_out", "extract_crashed", "extract_out_of_memory", "extract_failed"]
@@ -219,6 +220,7 @@ def main(argv: list[str]) -> int:
     """The child: socket number, folder of reference data, bytes of memory, ms until it ends itself."""
     connection = socket.socket(fileno=int(argv[0]))
     tracking = load_tracking_parameters(Path(argv[1]) / "tracking_parameters.txt")
+    overrides = load_overrides(Path(argv[1]))
     memory, limit_s = int(argv[2]), int(argv[3]) / 1000
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -236,16 +238,16 @@ def main(argv: list[str]) -> int:
             if len(request) < size:
                 return 0
             signal.setitimer(signal.ITIMER_REAL, limit_s + _GRACE_S)
-            answer = _answer(request, tracking)
+            answer = _answer(request, tracking, overrides)
             signal.setitimer(signal.ITIMER_REAL, 0)
             connection.sendall(_HEADER.pack(number, len(answer)) + answer)
         except OSError:
             return 0
 
 
-def _answer(data: bytes, tracking: TrackingParameters) -> bytes:
+def _answer(data: bytes, tracking: TrackingParameters, overrides: Overrides) -> bytes:
     try:
-        return _encode(_extracted(_decode_request(data), tracking))
+        return _encode(_extracted(_decode_request(data), tracking, overrides))
     except MemoryError:
         return _encode(Rejection(reason="extract_out_of_memory", detail="over the limit of the address space"))
     except Exception as error:  # whatever a hostile page brings about ends with its page
@@ -253,11 +255,11 @@ def _answer(data: bytes, tracking: TrackingParameters) -> bytes:
         return _encode(Rejection(reason="extract_failed", detail=detail))
 
 
-def _extracted(request: _Request, tracking: TrackingParameters) -> Extraction | Rejection:
+def _extracted(request: _Request, tracking: TrackingParameters, overrides: Overrides) -> Extraction | Rejection:
     raw = decode_record(RawItem, request.raw)
     if request.body is None:
         return extract_entry(raw, tracking, request.rejected)
-    return extract_page(raw, request.body, tracking)
+    return extract_page(raw, request.body, tracking, overrides)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,9 @@ class Overrides:
         return NONE
 
 
+NO_OVERRIDES = Overrides()
+
+
 def load_overrides(folder: Path) -> Overrides:
     """Those of a folder of reference data; none where the file is absent. Raises ReferenceDataError."""
     if not (folder / FILE).exists():
@@ -110,11 +113,11 @@ class _Table:
         self.faults.append(Fault(FILE, self.line, self.host, reason))
 
     def sources(self, name: str, value: Any) -> tuple[str, ...]:
-        if value == "none":
+        if value == "none" and name != "title":
             return ()
         known = ORDER[name]
         if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
-            self.fault(f'{name} is neither "none" nor a list of sources')
+            self.fault(f'{name} is no list of sources, nor "none", which a title cannot be')
             return known
         wrong = [one for one in value if one not in known]
         if wrong:

@@ -23,6 +23,7 @@ from udfs.articles.extract import Extraction, Rejection, extract_entry, extract_
 from udfs.articles.gazetteer import Gazetteer
 from udfs.articles.labels import labels, wire_credit
 from udfs.articles.language import LanguageReader
+from udfs.articles.overrides import NO_OVERRIDES, Overrides
 from udfs.articles.places import PlaceFinder
 from udfs.articles.policy import ArticlesPolicy
 from udfs.articles.signatures import words
@@ -50,9 +51,10 @@ class InProcess:
     """Extraction by plain calls: for pages that are trusted, or whose reader may hang."""
 
     tracking: TrackingParameters
+    overrides: Overrides = NO_OVERRIDES
 
     def page(self, raw: RawItem, body: bytes) -> Extraction | Rejection:
-        return extract_page(raw, body, self.tracking)
+        return extract_page(raw, body, self.tracking, self.overrides)
 
     def entry(self, raw: RawItem, rejected: str = "") -> Extraction | Rejection:
         return extract_entry(raw, self.tracking, rejected)
