@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.errors import UserError
+from cli.terminal import plain
 from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, Producer, read_all
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.articles import Article, Removed, decode_normalised
@@ -107,7 +108,7 @@ def show(article: str, as_json: bool) -> None:
     for one in found:
         what = f"{one.event} {' '.join(one.changed)}".strip() if isinstance(one, Article) else "removed"
         told = one.title if isinstance(one, Article) else one.reason
-        table.add_row(str(one.version), _time(one.decided_ms), one.language, what, told.replace("[", "\\["))
+        table.add_row(str(one.version), _time(one.decided_ms), one.language, what, plain(told))
     click.echo(f"{wanted} {next((one.canonical_url for one in found if isinstance(one, Article)), '')}".rstrip())
     Console().print(table)
 

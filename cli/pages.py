@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.errors import UserError
+from cli.terminal import plain
 from connectors.objects import Objects, ObjectStoreError, S3Objects
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.codec import DecodeError, decode_record, encode_record
@@ -97,14 +98,9 @@ def print_page(console: Console, page: Page, stories: int) -> None:
     console.print(f"[bold]Broadsheet[/] {page.edition} · {page.section} · {_time(page.cycle)} · v{page.version}")
     for place, story in enumerate(page.stories[:stories], 1):
         link = story.representative
-        console.print(f"{place:3}. [bold]{_plain(link.title)}[/]", highlight=False)
+        console.print(f"{place:3}. [bold]{plain(link.title)}[/]", highlight=False)
         covered = f"{story.publishers} publishers, {story.originals} originals, {story.copies} copies"
-        console.print(f"     {_plain(link.publisher_name or link.publisher)} · {covered}", style="dim", highlight=False)
-
-
-def _plain(text: str) -> str:
-    # Publishers' words are no console markup.
-    return text.replace("[", "\\[")
+        console.print(f"     {plain(link.publisher_name or link.publisher)} · {covered}", style="dim", highlight=False)
 
 
 def _time(instant_ms: int) -> str:

@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.errors import UserError
+from cli.terminal import plain
 from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, Producer, read_all
 from connectors.settings import Endpoints, SettingsError
 from services.push.pings import NONCE, SIGNATURE, TIMESTAMP
@@ -82,7 +83,7 @@ def list_publishers(as_json: bool) -> None:
     table = Table("publisher", "name", "country", "feeds", "ping keys", "blocked")
     for row in rows:
         shown = (row[name] for name in ("publisher", "name", "country", "feeds", "ping_keys"))
-        table.add_row(*map(str, shown), "yes" if row["blocked"] else "")
+        table.add_row(*(plain(str(value)) for value in shown), "yes" if row["blocked"] else "")
     (Console() if sys.stdout.isatty() else Console(width=160)).print(table)
 
 

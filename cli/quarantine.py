@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cli.errors import UserError
+from cli.terminal import plain
 from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, read_all
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.codec import DecodeError, decode_record
@@ -52,7 +53,7 @@ def summary(as_json: bool) -> None:
     table = Table("topic", "stage", "reason", "count", "last", "such as")
     for kind, count in rows:
         last = latest[kind]
-        table.add_row(*kind, str(count), _time(last.at_ms), last.subject[:80])
+        table.add_row(*kind, str(count), _time(last.at_ms), plain(last.subject, 80))
     _console().print(table)
 
 
@@ -73,7 +74,12 @@ def list_records(topic: str | None, reason: str | None, publisher: str | None, l
     table = Table("time", "topic", "stage", "reason", "subject", "detail")
     for record in found:
         table.add_row(
-            _time(record.at_ms), record.topic, record.stage, record.reason, record.subject[:100], record.detail[:200]
+            _time(record.at_ms),
+            record.topic,
+            record.stage,
+            record.reason,
+            plain(record.subject, 100),
+            plain(record.detail, 200),
         )
     _console().print(table)
 

@@ -25,6 +25,7 @@ from cli.errors import UserError
 from cli.feed_health import FeedHealth, feed_health
 from cli.poll_figures import JOB, SCOPE, Delay, TierFigures, tier_figures
 from cli.source_rows import COLUMNS, RowFault, read_rows, source_of
+from cli.terminal import plain
 from connectors.flink import FlinkRest, RestError
 from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, Producer, read_all
 from connectors.settings import Endpoints, SettingsError
@@ -145,7 +146,9 @@ def list_sources(publisher: str | None, as_json: bool) -> None:
     table = Table("publisher", "country", "language", "tier", "feed id", "url")
     for source in found:
         origin = source.origin
-        table.add_row(origin.publisher, origin.country, origin.language, source.tier, source.feed_id, source.url)
+        table.add_row(
+            plain(origin.publisher), origin.country, origin.language, source.tier, source.feed_id, plain(source.url)
+        )
     _console().print(table)
 
 
@@ -167,7 +170,7 @@ def health(failing: bool, as_json: bool) -> None:
     for entry in shown:
         outcome = entry.outcome + (f" {entry.status}" if entry.status else "")
         table.add_row(
-            entry.url,
+            plain(entry.url),
             entry.health,
             _ago(now_ms - entry.last_poll_ms) if entry.last_poll_ms else "never",
             f"{outcome} {entry.reason}".strip(),

@@ -1,0 +1,12 @@
+"""Publishers' words for a terminal: no escape sequence, no bidi override and no console markup of theirs is obeyed."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+
+from udfs.articles.characters import clean_line
+
+
+def plain(text: str, limit: int = 500) -> str:
+    """One line that rich prints as it stands. limit: characters."""
+    return escape(clean_line(text, limit))
