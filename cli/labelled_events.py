@@ -21,8 +21,7 @@ from state_schemas.codec import pack_text, pack_vector
 from state_schemas.ids import article_id
 from state_schemas.languages import known_language
 from udfs.articles.encoder import EncoderError, encoder_input, load_encoder
-from udfs.articles.gazetteer import Gazetteer
-from udfs.articles.places import PlaceFinder
+from udfs.articles.entities import load_entity_finder
 from udfs.articles.signatures import SignaturePolicy, signature, words
 from udfs.stories.ledger import Read
 from udfs.stories.policy import ClusterModel, ClusterPolicy
@@ -87,7 +86,7 @@ def as_articles(
         encoder = load_encoder(endpoints.encoder, Path(endpoints.encoder_folder))
     except EncoderError as error:
         raise UserError(str(error)) from None
-    finder = PlaceFinder(Gazetteer(endpoints.reference_data_folder()))
+    finder = load_entity_finder(endpoints.reference_data_folder())
     policy = SignaturePolicy()
     for number, (row, at_ms) in enumerate(rows):
         title, text = str(row["title"]), str(row["text"])
@@ -109,7 +108,7 @@ def as_articles(
                 parser_version="labelled",
                 body=pack_text(text),
                 words=words(text),
-                entities=finder.places(title, "", text, language, ""),
+                entities=finder.entities(title, "", text, language, ""),
                 content_hash=signed.content_hash,
                 minhash=signed.minhash,
                 embedding=pack_vector(encoder.encode([given])[0]) if given else b"",

@@ -225,6 +225,6 @@ def test_a_fault_of_ours_costs_its_item_alone(monkeypatch: pytest.MonkeyPatch) -
     def fails(*_: object) -> None:
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr(READER.places, "places", fails)
+    monkeypatch.setattr(READER.entities, "entities", fails)
     outcome = parse_raw(raw(), READER, PLAIN, nothing)
     assert outcome == Rejected("reading_failed", "IndexError: list index out of range")

@@ -23,6 +23,7 @@ from udfs.articles.no_article import Candidate, is_consent_notice, no_article, o
 from udfs.articles.overrides import Overrides
 from udfs.articles.page import Page, decoded, read_page
 from udfs.articles.reuse import may_quote, quotable, reuse_of
+from udfs.articles.stated_entities import Mention, stated_mentions
 from udfs.articles.statements import (
     Statements,
     authors_of,
@@ -63,6 +64,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     image: str = ""
     section: str = ""
     keywords: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] = ()
     published_ms: int | None = None
     modified_ms: int | None = None
     language: str = ""
@@ -155,6 +157,7 @@ def extract_page(
         image=image_of(stated, fetched),
         section=section_of(stated),
         keywords=keywords_of(stated),
+        mentions=stated_mentions(node),
         published_ms=published,
         modified_ms=modified,
         language=language[:35],

@@ -34,7 +34,7 @@ _INFLECTED_SHORT = 6.0  # where the name has three letters: Rome in Russian
 MAX_TOKENS = 5
 
 TOKEN = re.compile(rf"(?:[^\W\d_{UNSPACED}]|[{MARKS}])+")
-_UNSPACED_NAME = re.compile(rf"^[{UNSPACED}・·ー]+$")
+UNSPACED_NAME = re.compile(rf"^[{UNSPACED}・·ー]+$")
 HANGUL = re.compile("^[\uac00-\ud7a3]+$")
 # Letters that Arabic and Hebrew write together with the next word: and, so, in, to, as; from, that, the.
 _PROCLITICS = re.compile(r"^[وفוש]?[بلكבלכמהש]?(?=.{2})")
@@ -204,7 +204,7 @@ class Gazetteer:
         return language in self._endings or "\u0590" < word < "\u0700"
 
     def _add(self, name: str, place: Place) -> None:
-        if _UNSPACED_NAME.match(name):
+        if UNSPACED_NAME.match(name):
             least = 2 if place.weight >= _LATIN_ALTERNATE else 3
             if least <= len(name) <= 12:
                 self._extend(self.unspaced, name, place)
@@ -228,7 +228,7 @@ class Gazetteer:
             index[key] = tuple(place if other.id == place.id else other for other in known)
 
     def _add_country(self, name: str, place: Place) -> None:
-        if _UNSPACED_NAME.match(name):
+        if UNSPACED_NAME.match(name):
             if len(name) > 1:
                 self.unspaced[name] = (place,)
                 self.longest_unspaced = max(self.longest_unspaced, len(name))

@@ -18,13 +18,12 @@ from state_schemas.codec import DecodeError, unpack_bytes
 from state_schemas.fetching import Body, RawItem
 from state_schemas.ids import article_id
 from udfs.articles.canonical import TrackingParameters, clean, identity_form, load_tracking_parameters
+from udfs.articles.entities import load_entity_finder
 from udfs.articles.events import Alias, Reading, Reinstatement, Retraction
 from udfs.articles.extract import Extraction, Rejection, extract_entry, extract_page
-from udfs.articles.gazetteer import Gazetteer
 from udfs.articles.labels import labels, wire_credit
 from udfs.articles.language import LanguageReader
 from udfs.articles.overrides import NO_OVERRIDES, Overrides
-from udfs.articles.places import PlaceFinder
 from udfs.articles.policy import ArticlesPolicy
 from udfs.articles.signatures import words
 from udfs.articles.topics import SectionOf, topics
@@ -99,7 +98,7 @@ class Reader:
         self.policy = policy or ArticlesPolicy()
         self.tracking = load_tracking_parameters(reference_data / "tracking_parameters.txt")
         self.languages = LanguageReader()
-        self.places = PlaceFinder(Gazetteer(reference_data))
+        self.entities = load_entity_finder(reference_data)
         self.section_of: SectionOf = SectionTerms(load_reference(reference_data).sections).section_of
 
 
@@ -219,7 +218,9 @@ def _reading(raw: RawItem, found: Extraction, reader: Reader) -> Reading:
         section=section,
         keywords=found.keywords,
         topics=topics(found.canonical_url, section, found.keywords, origin.category, language, reader.section_of),
-        entities=reader.places.places(found.title, found.lede, found.body, language, origin.country),
+        entities=reader.entities.entities(
+            found.title, found.lede, found.body, language, origin.country, found.mentions
+        ),
         labels=labels(found.canonical_url, section, found.types, found.paywalled),
         wire_credit=wire_credit(found.authors, found.body or found.lede),
         published_ms=found.published_ms,

@@ -69,7 +69,7 @@ _OPENING = """
     the a an le la les el los las il lo i gli o os as der die das den het de een en det az
     η ο το τα οι τη την τον του της των и та dans pour mit für but and
 """
-_ARTICLES = frozenset(_OPENING.split())
+ARTICLES = frozenset(_OPENING.split())
 _WITHIN = re.compile(r"^(?:,\s?|\s\(|\s(in|en|em|au|i|w|v|в)\s)$")
 _AND = re.compile(
     r"^\s*(?:,|,?\s*(?:and|und|et|y|e|i|a|og|och|ja|ve|en|și|és|и|та|й|и|και|y|dan|và|או|or|oder|ou|o))\s+$"
@@ -143,10 +143,9 @@ class _Spaced:
         self._names = names
         self._tokens = list(TOKEN.finditer(text))
         self._words = [fold(token[0]) for token in self._tokens]
-        longer = [token[0][0].isupper() for token in self._tokens if len(token[0]) > 3]
         # In a headline in title case every name touches a capital, so its names need a second mention in the text.
-        self._shouting = language != "de" and len(longer) > 2 and sum(longer) >= _TITLE_CASE * len(longer)
-        self._before = _PREPOSITIONS.get(language, _PREPOSITIONS["en"])
+        self._shouting = title_case(self._tokens, language)
+        self._before = prepositions(language)
 
     def mentions(self) -> Iterator[PlaceMention]:
         at = 0
@@ -173,7 +172,7 @@ class _Spaced:
                     places = (*places, *(place for place in more if place not in places))
                 return size, places
         first = self._tokens[at][0][0]
-        small = first.islower() and not _is_georgian(first)
+        small = first.islower() and not is_georgian(first)
         if small or not (names.has_forms(self._language, words[at]) or self._language in names.only):
             return None
         for size in range(min(3, left), 0, -1):
@@ -193,7 +192,7 @@ class _Spaced:
         text, tokens = self._text, self._tokens
         start, end = tokens[at].start(), tokens[at + size - 1].end()
         name = " ".join(text[start:end].split())
-        cased = name[0].lower() != name[0].upper() and not _is_georgian(name[0])
+        cased = name[0].lower() != name[0].upper() and not is_georgian(name[0])
         if cased and not name[0].isupper():
             return None
         guarded = size == 1 and self._names.is_common_word(name, self._language)
@@ -254,7 +253,7 @@ class _Spaced:
         # "Near Paris" opens a sentence; in German any word may, and so may a noun.
         opening = bool(OPENS.search(self._text[max(0, before.start() - 4) : before.start()]))
         before_word = self._words[at - 1]
-        plain = declined or self._language == "de" or before_word in self._before or before_word in _ARTICLES
+        plain = declined or self._language == "de" or before_word in self._before or before_word in ARTICLES
         return not (opening and plain)
 
     def _before_a_name(self, at: int) -> bool:
@@ -266,7 +265,18 @@ class _Spaced:
         return after[0][0].isupper() and gap in (" ", "-", "\u00a0")
 
 
-def _is_georgian(char: str) -> bool:
+def prepositions(language: str) -> frozenset[str]:
+    """The words of a language that stand before places far more often than before people."""
+    return _PREPOSITIONS.get(language, _PREPOSITIONS["en"])
+
+
+def title_case(tokens: list[re.Match[str]], language: str) -> bool:
+    """Whether a text's words have capitals as a matter of style, so that capitals say nothing."""
+    longer = [token[0][0].isupper() for token in tokens if len(token[0]) > 3]
+    return language != "de" and len(longer) > 2 and sum(longer) >= _TITLE_CASE * len(longer)
+
+
+def is_georgian(char: str) -> bool:
     """Whether a letter is of the one script that has capitals and does not use them for names."""
     return "\u10d0" <= char <= "\u10ff"
 
