@@ -140,7 +140,7 @@ def read_page(text: str) -> Page | None:
         ),
         title="".join(map(str, title.itertext())) if title is not None else "",
         headings=tuple(" ".join(map(str, h1.itertext())) for h1 in _first(tree.iter("h1"), 3)),
-        times=tuple(value for time in _first(tree.iter("time"), 8) if (value := time.get("datetime"))),
+        times=tuple(_times(tree)),
         json_ld=tuple(_blocks(tree)),
         consent_removed=removed,
     )
@@ -148,6 +148,14 @@ def read_page(text: str) -> Page | None:
 
 def _first(elements: Iterable[html.HtmlElement], count: int) -> list[html.HtmlElement]:
     return [element for element, _ in zip(elements, range(count), strict=False)]
+
+
+def _times(tree: html.HtmlElement) -> Iterable[str]:
+    """The first machine-readable times that are not those of other articles listed beside this one."""
+    for time in _first(tree.iter("time"), 8):
+        value = time.get("datetime")
+        if value and next(time.iterancestors("aside", "nav", "footer", "li"), None) is None:
+            yield value
 
 
 def _blocks(tree: html.HtmlElement) -> Iterable[str]:
