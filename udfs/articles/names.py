@@ -9,11 +9,10 @@ article keeps stands in `entities.py`.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from udfs.articles.gazetteer import TOKEN, Gazetteer, fold, without_accents
+from udfs.articles.gazetteer import HANGUL, TOKEN, Gazetteer, fold, without_accents
 from udfs.articles.name_index import Named, NameIndex
 from udfs.articles.place_mentions import ARTICLES, OPENS, is_georgian, prepositions, title_case
 from udfs.articles.signatures import UNSPACED
@@ -26,7 +25,7 @@ _APART = 0.15
 _CASELESS_LETTERS = 4
 
 _LINKING = """
-    de del di da do dos das du van von der den ter bin ibn al el la le of the for
+    de del des di da do dos das du van von der den ter bin ibn al el la le of the for
 """
 _CONNECTORS = frozenset(_LINKING.split())
 _BEFORE_NAMES = """
@@ -58,7 +57,7 @@ class FoundName:
     name: str
     type: str
     spans: list[tuple[int, int, int]] = field(default_factory=list)
-    inner: bool = False  # met inside a sentence, where a capital says something
+    opening: bool = False  # met at the beginning of sentences alone, where a capital says nothing
 
 
 @dataclass(slots=True)
@@ -142,7 +141,7 @@ class NameFinder:
         if size > 1:
             return True
         if token[0].lower() == token[0].upper() or is_georgian(token[0]):
-            return len(token) >= _CASELESS_LETTERS
+            return len(token) >= (2 if HANGUL.match(token) else _CASELESS_LETTERS)
         if one.words[at] in small or one.shouting:
             return False
         before = at > 0 and one.together(at - 1, 2) and one.tokens[at - 1][0][0].isupper() and not one.opens(at - 1)
@@ -193,18 +192,29 @@ class NameFinder:
                     or (start == at and opening and (one.words[start] in small or one.words[start] in ARTICLES))
                 ):
                     start += 1
+                # "Actor Ravi Sharma met ...": of three words that open a sentence the first tells what he is.
+                start += start == at and opening and stop - start > 2
                 if not 1 < stop - start <= _LONGEST_RUN or (one.number, one.tokens[start].start()) in covered:
                     continue
                 key = " ".join(one.words[start:stop])
                 if key in self._places.spaced or any(word in small for word in (one.words[start], one.words[stop - 1])):
                     continue
-                name = _add(met, unlinked_id(key), "", one, one.tokens[start].start(), one.tokens[stop - 1].end())
-                name.inner |= start > at or not opening
-        alone = Counter(one.words[at] for one in read if not one.shouting for at in _lone_capitals(one))
+                identity = unlinked_id(key)
+                opens_only = start == at and opening and (identity not in met or met[identity].opening)
+                name = _add(met, identity, "", one, one.tokens[start].start(), one.tokens[stop - 1].end())
+                name.opening = opens_only
+        alone = {one.words[at] for one in read if not one.shouting for at in _lone_capitals(one)}
+        last = {identity: fold(list(TOKEN.finditer(name.name))[-1][0]) for identity, name in met.items()}
+        # "Según Ibarra" at a sentence's beginning is Carmen Ibarra again, where the text names her in full.
+        full = {last[identity] for identity, name in met.items() if not name.opening}
+        echoes = {last[identity] for identity, name in met.items() if name.opening} & full
         for identity, name in met.items():
-            words = [fold(match[0]) for match in TOKEN.finditer(name.name)]
-            again = alone[words[-1]] > 0 and language != "de" and words[-1] not in _TITLES | _ORGANISATION_WORDS
-            if len(name.spans) >= _TWICE or (name.inner and again):
+            word = last[identity]
+            if name.opening and word in echoes:
+                continue
+            again = (word in alone or word in echoes) and language != "de" and word not in _TITLES | _ORGANISATION_WORDS
+            if len(name.spans) >= _TWICE or again:
+                words = [fold(match[0]) for match in TOKEN.finditer(name.name)]
                 organised = any(word in _ORGANISATION_WORDS for word in words)
                 name.type = "organisation" if organised else "person" if again and len(words) < 4 else "other"
                 found[identity] = name
@@ -267,8 +277,10 @@ def _add(found: dict[str, FoundName], identity: str, kind: str, one: _Text, star
 
 
 def _lone_capitals(one: _Text) -> list[int]:
-    """The capitalised words that are part of no run, wherever they stand."""
-    inside = {at for start, size in _capital_runs(one) for at in range(start, start + size)}
+    """The capitalised words that are part of no run, or have only a title before them."""
+    inside: set[int] = set()
+    for start, size in _capital_runs(one):
+        inside.update(range(start, start + size - (size == 2 and one.words[start] in _TITLES)))
     return [at for at, token in enumerate(one.tokens) if token[0][0].isupper() and at not in inside]
 
 
