@@ -19,8 +19,8 @@ _NEVER_TAGS = """
     script style noscript template iframe object svg math head nav button select textarea input label figure figcaption
     audio video canvas picture dialog menu map area embed option datalist
 """
-_BLOCKS = frozenset(_BLOCK_TAGS.split())
 _NEVER = frozenset(_NEVER_TAGS.split())
+_BLOCKS = frozenset(_BLOCK_TAGS.split()) - _NEVER
 # By their tags alone; some systems wrap the whole page in one of them.
 _APART_TAGS = frozenset(("aside", "footer", "form", "fieldset"))
 # Never furniture as a whole, whatever classes a theme gives them.
@@ -79,21 +79,18 @@ class Line:
     """One line. linked: characters inside links. size: characters, as many as a translation into Latin letters has.
 
     block: number of the nearest block around it.
-    furniture: (names, kind) of each element around it that by its names is furniture. in_header: below a <header>.
+    furniture: (names, kind) of each element around it that by its names is furniture.
     """
 
-    __slots__ = ("block", "furniture", "in_header", "linked", "size", "tag", "text")
+    __slots__ = ("block", "furniture", "linked", "size", "tag", "text")
 
-    def __init__(
-        self, text: str, linked: int, tag: str, block: int, furniture: tuple[tuple[str, str], ...], in_header: bool
-    ) -> None:
+    def __init__(self, text: str, linked: int, tag: str, block: int, furniture: tuple[tuple[str, str], ...]) -> None:
         self.text = text
         self.size = len(text) if text.isascii() else len(text) + 3 * len(_DENSE.findall(text)) // 2
         self.linked = min(linked, len(text))
         self.tag = tag
         self.block = block
         self.furniture = furniture
-        self.in_header = in_header
 
     def __repr__(self) -> str:
         return f"Line({self.tag}, {self.text[:60]!r})"
@@ -116,31 +113,25 @@ class _Reader:
         self._linked = 0
         self._block = -1
         self._furniture: tuple[tuple[str, str], ...] = ()
-        self._in_header = False
         self._kinds: dict[str, str] = {}
 
     def enter(self, element: html.HtmlElement, in_link: bool) -> None:
-        """Read one element, which is of no kind that is never entered."""
+        """Read one block element, which is of no kind that is never entered."""
         tag = element.tag
-        if tag not in _BLOCKS:
-            self._inside(element, in_link or tag == "a")
-            return
         self._flush()
-        before = (self._block, self._furniture, self._in_header)
+        before = (self._block, self._furniture)
         names = f"{element.get('class') or ''} {element.get('id') or ''}"
         block = Block(tag, names, self._block, len(self.lines))
         self._block = len(self.blocks)
         self.blocks.append(block)
         if tag in _APART_TAGS:
             self._furniture = (*self._furniture, (tag, "apart"))
-        if tag not in _FRAMES:
-            if names != " " and len(names) < _MAX_NAME_CHARS and (kind := self._kind(names)):
-                self._furniture = (*self._furniture, (names, kind))
-            self._in_header = self._in_header or tag == "header"
+        if tag not in _FRAMES and names != " " and len(names) < _MAX_NAME_CHARS and (kind := self._kind(names)):
+            self._furniture = (*self._furniture, (names, kind))
         self._inside(element, in_link)
         self._flush()
         block.end = len(self.lines)
-        self._block, self._furniture, self._in_header = before
+        self._block, self._furniture = before
 
     def _inside(self, element: html.HtmlElement, in_link: bool) -> None:
         text = element.text
@@ -151,15 +142,16 @@ class _Reader:
         breaks = 0
         for child in element:
             tag = child.tag
-            if tag.__class__ is str and tag not in _NEVER:
-                if tag == "br":
-                    breaks += 1
-                    # Two in a row are a paragraph's end, as old pages write it; one is a space.
-                    if breaks == 2:
-                        self._flush()
-                    self._pieces.append(" ")
-                else:
-                    self.enter(child, in_link)
+            if tag in _BLOCKS:
+                self.enter(child, in_link)
+            elif tag == "br":
+                breaks += 1
+                # Two in a row are a paragraph's end, as old pages write it; one is a space.
+                if breaks == 2:
+                    self._flush()
+                self._pieces.append(" ")
+            elif tag.__class__ is str and tag not in _NEVER:
+                self._inside(child, in_link or tag == "a")
             tail = child.tail
             if tail:
                 self._pieces.append(tail)
@@ -169,11 +161,12 @@ class _Reader:
                     breaks = 0
 
     def _flush(self) -> None:
-        if self._pieces:
-            text = " ".join("".join(self._pieces).split())
+        pieces = self._pieces
+        if pieces:
+            text = " ".join((pieces[0] if len(pieces) == 1 else "".join(pieces)).split())
             if text:
                 tag = self.blocks[self._block].tag
-                self.lines.append(Line(text, self._linked, tag, self._block, self._furniture, self._in_header))
+                self.lines.append(Line(text, self._linked, tag, self._block, self._furniture))
             self._pieces = []
             self._linked = 0
 

@@ -110,7 +110,7 @@ def extract_page(
     house = house_names(raw, page, node)
     sources: dict[str, str] = {"canonical_url": address.source, "canonical_refused": address.refused}
     override = overrides.of(urlsplit(fetched).hostname or "")
-    micro = microdata.article_node(page.tree)
+    micro = microdata.article_node(page.tree) if microdata.may_have(source) else {}
     stated = Statements(page, node, nodes, micro, house, raw.entry, override, sources)
     title = title_of(stated)
     found = body_text(page, title, json_ld.string(node.get("articleBody")), override)

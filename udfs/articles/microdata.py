@@ -42,6 +42,11 @@ _VALUE_ATTRIBUTES = ("content", "datetime", "src", "href", "data", "value")
 _LINKS = frozenset(("a", "link", "img", "audio", "video", "source", "embed", "iframe"))
 
 
+def may_have(source: str) -> bool:
+    """Whether a page's text can have such markup at all: most have none, and searching a tree costs more."""
+    return "itemtype=" in source or "typeof=" in source
+
+
 def article_node(tree: html.HtmlElement) -> Node:
     """The page's article as a node ({"@type": ..., "headline": ...}), empty where the markup names none."""
     for scopes, typed, name, nested in _SYNTAXES:
