@@ -51,6 +51,8 @@ def retract(url: str, reason: str, undo: bool) -> None:
     """
     if not undo and not reason.strip():
         raise UserError("say why: --reason TEXT")
+    if reason.strip() == "language_changed":
+        raise UserError("--reason language_changed is what the line itself says of an article that stays in print")
     endpoints = _endpoints()
     address, article = article_at(url, endpoints)
     now_ms = time.time_ns() // 1_000_000

@@ -96,6 +96,7 @@ def test_an_undo_without_a_feed_waits_for_the_page(kafka: Kafka) -> None:
     ("arguments", "message"),
     [
         (("retract", URL), "say why"),
+        (("retract", URL, "--reason", " language_changed "), "stays in print"),
         (("retract", "no address", "--reason", "x"), "is no http(s) address"),
         (("retract", "javascript:alert(1)", "--reason", "x"), "is no http(s) address"),
         (("show", "no address"), "is no http(s) address"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from connectors.objects import ObjectStoreError, Stored
-from state_schemas.codec import decode_record, encode_record
+from state_schemas.codec import decode_record, encode_record, load_state
 from state_schemas.pages import (
     EditionPages,
     Link,
@@ -20,7 +21,7 @@ from state_schemas.pages import (
     pointer_key,
     tombstone_key,
 )
-from state_schemas.ranking import PublishedEdition
+from state_schemas.ranking import PublishedEdition, PublishedPage
 from tests.contracts.memory_objects import MemoryObjects
 from udfs.publish.decide import PublishPolicy
 from udfs.publish.publisher import Published, publish
@@ -140,6 +141,13 @@ def test_what_came_back_is_no_longer_refused_and_an_older_word_changes_nothing()
     assert _pointer(store).marks == ()
     _publish(store, _cycle(4, _page("b"), stones=(_stone("a", 7),)), back.edition)
     assert not decode_record(Tombstone, store.objects[tombstone_key("a")]).retracted
+
+
+def test_what_was_published_before_tombstones_were_known_loads() -> None:
+    stored = b"\x01" + msgspec.msgpack.encode([5, {"top": [3, "digest", 12, 5]}])
+    assert load_state(PublishedEdition, stored) == PublishedEdition(
+        5, {"top": PublishedPage(3, "digest", 12, 5, "")}, ()
+    )
 
 
 class _FailsOnce(MemoryObjects):
