@@ -138,7 +138,11 @@ def measure(rows: int, parallelism: int, say: Any) -> list[Point]:
                 arguments=("--rows", str(rows)),
             )  # fmt: skip
             wait_jobs(stack.endpoints, [submitted])
-            return list(_points(stack, submitted, rows, say))
+            points = []
+            for point in _points(stack, submitted, rows, say):
+                say(json.dumps(asdict(point)))  # a run that is stopped has shown what it knew
+                points.append(point)
+            return points
         finally:
             stack.down()
 
