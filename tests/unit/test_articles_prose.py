@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from udfs.articles.blocks import read_blocks
+from udfs.articles.body import body_text
 from udfs.articles.page import read_page
 from udfs.articles.prose import Prose, prose_of
 
@@ -139,3 +140,13 @@ def test_lines_lie_in_their_blocks_and_lose_no_word(tree: object) -> None:
         assert 0 <= line.linked <= len(line.text)
     for block in blocks[1:]:
         assert blocks[block.parent].first <= block.first <= block.end <= blocks[block.parent].end
+
+
+def test_a_flood_of_elements_is_not_given_to_a_second_extractor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: object, **__: object) -> None:
+        raise AssertionError("a second extractor was asked")
+
+    monkeypatch.setattr("udfs.articles.body.bare_extraction", asked)
+    page = read_page("<html><body><p>Short.</p>" + "<br>" * 31_000 + "</body></html>")
+    assert page is not None
+    assert body_text(page, "Title", "").text == ""

@@ -24,6 +24,9 @@ from udfs.articles.text import clean_text, folded, text_of_element, text_of_html
 _SHORT_CHARS = 250
 # Elements of a page so small that the extractors' statistics say little.
 _SMALL_ELEMENTS = 400
+# So many elements and hardly any text: a flood, which takes the second extractor longer than a page may take. The
+# largest captured page has 4,098.
+_LARGE_ELEMENTS = 30_000
 # A line this long that comes twice is an echo of the extractor or of the page; shorter ones may be a refrain.
 _ECHO_CHARS = 40
 # A longer paragraph that mentions cookies is about them.
@@ -88,8 +91,10 @@ def _chosen(tree: html.HtmlElement, paths: tuple[str, ...]) -> str:
 
 def _second_opinion(tree: html.HtmlElement, title: str) -> str:
     """What a page of little text yields by other ways: plain paragraphs of a small page, trafilatura on any."""
-    small = tree.xpath("count(//*)") < _SMALL_ELEMENTS
-    paragraphs = _tidy(_paragraphs(deepcopy(tree)), title) if small else ""
+    count = tree.xpath("count(//*)")
+    if count > _LARGE_ELEMENTS:
+        return ""
+    paragraphs = _tidy(_paragraphs(deepcopy(tree)), title) if count < _SMALL_ELEMENTS else ""
     document = bare_extraction(
         tree, with_metadata=False, deduplicate=False, include_comments=False, include_tables=False
     )
