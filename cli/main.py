@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "live": ("cli.live", "live", "The whole line on the real internet."),
     "quarantine": ("cli.quarantine", "quarantine", "Show what was set aside, and why."),
     "config": ("cli.config", "config", "Check the reference data."),
+    "gazetteer": ("cli.gazetteer", "gazetteer", "Build and check the names of people and organisations."),
     "eval": ("cli.eval", "evaluate", "Measure quality on labelled data."),
     "train": ("cli.train", "train", "Fit models to labelled data."),
     "simulate": ("cli.simulate", "simulate", "Decisions over simulated publishers, in virtual time."),

@@ -167,7 +167,7 @@ def _words_like_forms(names: Gazetteer) -> Iterator[tuple[str, str]]:
         for word, frequency in frequencies.items():
             if frequency < _RARE or len(word) > _FORM_LETTERS or word in names.spaced:
                 continue
-            if any(place.type != "country" for place in names.inflected([word], language)):
+            if any(place.type != "country" or word[-1] == "s" for place in names.inflected([word], language)):
                 bases = [base for base in names.bases(word, language) if base in names.spaced]
                 if frequency > _FORM * max((frequencies.get(base, 0.0) for base in bases), default=frequency):
                     yield language, word

@@ -27,6 +27,7 @@ class PlacePolicy:
     small: float = 5.2  # a smaller city counts near home or a country named, and after a preposition
     sizeable: float = 5.65  # a smaller city counts near home, near a country named, or after a preposition
     known: float = 6.0  # a city from here on says which country a text is about
+    certain: float = 7.0  # a city from here on is meant by its name whatever follows it once
     short: float = 6.3  # a name below five letters without capitals is of a place of this weight, or near
     home: float = 1.0  # what the publisher's country is worth
     home_region: float = 2.0  # the same for a region: Georgia, to a publisher in the United States
@@ -72,8 +73,8 @@ class PlaceFinder:
         located = {fold(mention.name) for mention in mentions if mention.located and mention.strong}
         # "Andy Murray" once, then "Murray": a person, unless something happens in Murray too.
         strong -= {fold(mention.name) for mention in mentions if mention.personal} - located
-        # "Wladimir Klitschko" once, then "Wladimir": the same, where it is not what the city itself is called.
-        strong -= {fold(one.name) for one in mentions if one.leading and not one.places[0].main} - located
+        # "Victoria Dorval" once, then "Victoria"; "Detroit Lions", then "Detroit": the same, but for large cities.
+        strong -= {fold(one.name) for one in mentions if one.leading and self._mistakable(one.places)} - located
         found: dict[str, _Found] = {}
         for mention in mentions:
             name = fold(mention.name)
@@ -94,6 +95,11 @@ class PlaceFinder:
             )
             for entry in ordered[: self._policy.kept]
         )
+
+    def _mistakable(self, places: tuple[Place, ...]) -> bool:
+        """Whether a name followed by another is more likely of a person or a team."""
+        first = places[0]
+        return first.type == "place" and not (first.main and first.weight >= self._policy.certain)
 
     def _countries_named(self, mentions: list[PlaceMention]) -> set[str]:
         """The countries that a text names by themselves, or by a city that can be no other."""
