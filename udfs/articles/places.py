@@ -75,8 +75,13 @@ class PlaceFinder:
         strong -= {fold(mention.name) for mention in mentions if mention.personal} - located
         # "Victoria Dorval" once, then "Victoria"; "Detroit Lions", then "Detroit": the same, but for large cities.
         strong -= {fold(one.name) for one in mentions if one.leading and self._mistakable(one.places)} - located
+        # "Palm Beach in Florida" once: the same everywhere in the text.
+        qualified = {fold(one.name): one for one in mentions if one.within}
         found: dict[str, _Found] = {}
         for mention in mentions:
+            told = qualified.get(fold(mention.name))
+            if told is not None and not mention.within:
+                mention.within, mention.inside = told.within, told.inside
             name = fold(mention.name)
             place = self._meant(mention, name in located, named, country) if name in strong else None
             if place is not None:
