@@ -32,6 +32,7 @@ REGION_WEIGHT = 7.1
 _INFLECTED = 5.25
 _INFLECTED_SHORT = 6.0  # where the name has three letters: Rome in Russian
 MAX_TOKENS = 5
+_ORDER = {"country": 0, "region": 1, "place": 2}
 
 TOKEN = re.compile(rf"(?:[^\W\d_{UNSPACED}]|[{MARKS}])+")
 UNSPACED_NAME = re.compile(rf"^[{UNSPACED}・·ー]+$")
@@ -223,7 +224,8 @@ class Gazetteer:
         if known and known[0].type == "country" and place.type == "place":
             return
         if all(other.id != place.id for other in known):
-            index[key] = (*known, place)
+            # Largest first: a country, then a region, then cities.
+            index[key] = tuple(sorted((*known, place), key=lambda one: _ORDER[one.type]))
         elif place.main:
             index[key] = tuple(place if other.id == place.id else other for other in known)
 
