@@ -108,3 +108,32 @@ def test_title_first_then_by_mentions_and_the_lede_once() -> None:
 def test_the_number_of_entities_is_bounded() -> None:
     finder = PlaceFinder(GAZETTEER, PlacePolicy(kept=2))
     assert len(finder.places("", "", "Japan, Peru, Chile and Kenya met.", "en", "")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "country", "wanted"),
+    [
+        ("В Москве и Новосибирске ждут снега.", "ru", "RU", {"place:524901", "place:1496747"}),
+        ("V Praze se jednalo o Ukrajině.", "cs", "CZ", {"place:3067696", "country:UA"}),
+        ("Helsingissä satoi lunta.", "fi", "FI", {"place:658225"}),
+        ("תושבי תל אביב הפגינו בירושלים.", "he", "IL", {"place:293397", "place:281184"}),
+        ("თბილისში თოვლი მოვიდა.", "ka", "GE", {"place:611717"}),
+        ("Deutschlands Kanzler reist nach Bayern.", "de", "DE", {"country:DE", "region:DE-BY"}),
+    ],
+)
+def test_declined_names_are_led_back(text: str, language: str, country: str, wanted: set[str]) -> None:
+    assert ids(text, language, country) == wanted
+
+
+def test_what_follows_a_town_says_where_it_is() -> None:
+    assert ids("He lives in Athens, Georgia, with his dog.") >= {"place:4180386"}
+    assert "place:2153925" not in ids("It was at his home in Palm Beach in Florida.", country="AU")
+
+
+def test_a_region_is_told_from_the_country_of_its_name() -> None:
+    assert "region:US-GA" in ids("Ballots were counted in Georgia and in Atlanta.", country="US")
+    assert "country:GE" in ids("Talks in Georgia end; Tbilisi is content, Armenia too.", country="GB")
+
+
+def test_what_is_used_far_more_than_the_town_is_no_form_of_its_name() -> None:
+    assert ids("Die Geisel der Hamas kam frei. Indes wurde verhandelt.", "de", "DE") == set()

@@ -122,8 +122,12 @@ def mentions_of(text: str, language: str, names: Gazetteer) -> list[PlaceMention
                 doubtful.located = doubtful.strong = True
         if other.places[0].type != "place" and one.places[0].type == "place":
             link = _WITHIN.match(text[one.end : other.start])
-            if link and len({place.country for place in other.places}) == 1:
-                one.within, one.inside = other.places[0].country, bool(link[1])
+            if link:
+                # Of Georgia and Georgia, the one that has such a city.
+                around = [place.country for place in other.places if place.type != "place"]
+                here = {place.country for place in one.places}
+                one.within = next((country for country in around if country in here), around[0])
+                one.inside = bool(link[1])
     if _UNSPACED_TEXT.search(text):
         found.extend(_unspaced(text, names))
     if language == "en" and not text.isupper():
