@@ -61,7 +61,7 @@ def line(articles: int, parallelism: int, as_json: bool) -> None:
     Beside parse: trafilatura alone on the same pages, in one process.
     """
     console = Console(stderr=True)
-    pages = list(_pages(articles))
+    pages = list(press_items(articles))
     console.print(f"{len(pages)} pages; trafilatura alone ...", highlight=False)
     alone = _trafilatura_alone(pages)
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +93,7 @@ def line(articles: int, parallelism: int, as_json: bool) -> None:
     show(figures, as_json)
 
 
-def _pages(count: int) -> Iterator[RawItem]:
+def press_items(count: int) -> Iterator[RawItem]:
     """The pages of a generated press, as the fetcher would hand them over."""
     press = generate(count, 20, 1, 60.0, load_words())
     site = PressSite(press, Clock(START_MS, 1.0), "")
@@ -205,5 +205,6 @@ def show(figures: list[Figure], as_json: bool) -> None:
 
 # Its commands stand in modules of their own; they use what is above, so they come last.
 import cli.bench_fetch  # noqa: E402
+import cli.bench_parse  # noqa: E402
 import cli.bench_poll  # noqa: E402
 import cli.bench_push  # noqa: E402, F401
