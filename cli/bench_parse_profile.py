@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from state_schemas.articles import Article
 from state_schemas.codec import (
     decode_record,
     dump_state,
@@ -148,7 +149,7 @@ def _run(values: Sequence[bytes], reader: Reader, child: ExtractionChild, encode
         clocks.spent["identity"] += time.process_time() - began
         article, body = outcome.event.article, outcome.event.body
         found = clocks.timed("signatures", signature)(body, signatures)
-        vector = clocks.timed("encoder", _encoded)(encoder, article.title, body or article.lede)
+        vector = clocks.timed("encoder", _encoded)(encoder, article, body or article.lede)
         began = time.process_time()
         encode_record(
             msgspec.structs.replace(
@@ -181,8 +182,8 @@ def _unpacking_s(raw: RawItem) -> float:
     return time.process_time() - began
 
 
-def _encoded(encoder: Encoder, title: str, text: str) -> bytes:
-    return pack_vector(encoder.encode([encoder_input(title, text)])[0])
+def _encoded(encoder: Encoder, article: Article, text: str) -> bytes:
+    return pack_vector(encoder.encode([encoder_input(article.title, text, article.language)])[0])
 
 
 def plain_loop_ms(pages: Sequence[bytes], encoder: Encoder) -> float:

@@ -30,10 +30,10 @@ from udfs.articles.topics import SectionOf, topics
 from udfs.editions import load_reference
 from udfs.sections import SectionTerms
 
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 _ARTICLE_ID = re.compile("[0-9a-f]{32}")
 
-# Bytes of evidence/{sha256}, or None where it is not there. Raises where the store does not answer.
+# The zstd frame that evidence/{sha256} holds, or None where it is not there. Raises where the store does not answer.
 EvidenceOf = Callable[[str], bytes | None]
 
 
@@ -173,11 +173,11 @@ def _body(body: Body | None, policy: ArticlesPolicy, evidence: EvidenceOf) -> by
         return Rejection(reason="body_missing")
     if body.size > policy.max_page_bytes:
         return Rejection(reason="page_too_large", detail=f"{body.size} bytes")
-    if body.evidence:
-        stored = evidence(body.evidence)
-        return stored if stored is not None else Rejection(reason="evidence_missing", detail=body.evidence)
+    packed = evidence(body.evidence) if body.evidence else body.zstd
+    if packed is None:
+        return Rejection(reason="evidence_missing", detail=body.evidence)
     try:
-        unpacked = unpack_bytes(body.zstd) if body.zstd else b""
+        unpacked = unpack_bytes(packed) if packed else b""
     except DecodeError as error:
         return Rejection(reason=error.reason, detail=error.detail)
     if len(unpacked) > policy.max_page_bytes:
