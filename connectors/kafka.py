@@ -273,6 +273,15 @@ def end_offsets(
     return {(name.topic, name.partition): at.offset for name, at in found.items()}
 
 
+def _offsets_at(
+    endpoints: Endpoints, partitions: Iterable[Partition], at_ms: int, connect_s: float | None
+) -> dict[Partition, int]:
+    """The first offset of each partition from at_ms on, open transactions included; left out: those without one."""
+    with _admin(endpoints, connect_s) as admin:
+        found = admin.list_partition_offsets({TopicPartition(*name): at_ms for name in partitions})
+    return {(name.topic, name.partition): at.offset for name, at in found.items() if at.offset >= 0}
+
+
 def open_consumer(endpoints: Endpoints, **more: Any) -> Any:
     """The library's consumer as all of Broadsheet reads: committed records, offsets by hand, no topic created."""
     return KafkaConsumer(
@@ -300,10 +309,14 @@ def read_all(
     topic: Topic,
     *,
     partitions: Iterable[int] | None = None,
+    since_ms: int | None = None,
+    before_ms: int | None = None,
     timeout_s: float = 60,
     connect_s: float | None = None,
 ) -> Iterator[Message]:
     """Every committed record that was in the topic when the reading began; order holds within a partition.
+
+    since_ms, before_ms: only those whose timestamp (the broker's, ms UTC) is in [since_ms, before_ms).
 
     The bound is the uncommitted end, taken first, so a transaction that is open now and commits later is still read
     whole. timeout_s: the longest stand-still, not the whole time. Raises ReadBlockedError when it is over, and
@@ -311,13 +324,18 @@ def read_all(
     """
     numbers = range(topic.partitions) if partitions is None else partitions
     ends = end_offsets(endpoints, [(topic.name, number) for number in numbers], connect_s=connect_s)
-    waiting = {TopicPartition(*name): end for name, end in ends.items() if end > 0}
+    if before_ms is not None:
+        ends |= _offsets_at(endpoints, ends, before_ms, connect_s)
+    starts = {} if since_ms is None else ends | _offsets_at(endpoints, ends, since_ms, connect_s)
+    waiting = {TopicPartition(*name): end for name, end in ends.items() if end > starts.get(name, 0)}
     if not waiting:
         return
     with faults(endpoints, f"reading {topic.name}"):
         consumer = open_consumer(endpoints, auto_offset_reset="earliest")
         try:
             consumer.assign(list(waiting))
+            for name in waiting if starts else ():
+                consumer.seek(name, starts[name.topic, name.partition])
             yield from _until(endpoints, consumer, waiting, timeout_s)
         finally:
             consumer.close(timeout_ms=2_000)

@@ -324,7 +324,7 @@ def test_sign_keeps_a_bounded_number_of_vectors() -> None:
     for title in ("a", "b", "c", "a"):
         sign.send("", outgoing(title))
     assert len(encoder.texts) == 4
-    assert len(sign.function._vectors) == 2
+    assert len(sign.function._signer._vectors) == 2
 
 
 def test_an_article_that_cannot_be_signed_stands_in_its_log_all_the_same() -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,6 @@ from state_schemas.codec import (
     encode_record,
     load_state,
     pack_text,
-    pack_vector,
 )
 from state_schemas.fetching import RawItem
 from state_schemas.ids import hash64_hex
@@ -45,12 +43,12 @@ from state_schemas.rows import ArticleRow
 from state_schemas.sources import Origin
 from state_schemas.topics import ITEMS_RAW
 from udfs.articles.child import ExtractionChild
-from udfs.articles.encoder import Encoder, encoder_input, load_encoder
+from udfs.articles.encoder import Encoder, load_encoder
 from udfs.articles.events import Event, Retraction, id_of, pack_event, unpack_event
 from udfs.articles.identity import DAY_MS, IdentityPolicy, decide, is_waiting, without_waiting
 from udfs.articles.parse import EvidenceOf, Extractor, Reader, Rejected, parse_raw
 from udfs.articles.policy import ArticlesPolicy
-from udfs.articles.signatures import SignaturePolicy, signature, text_hash
+from udfs.articles.signing import Signer
 
 STAGE = "parse"
 BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
@@ -310,12 +308,10 @@ class Sign(ProcessFunction):
         self._make_encoder = make_encoder
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._encoder = self._make_encoder() if self._make_encoder else _encoder_of(self._endpoints)
-        self._signatures = SignaturePolicy(min_shingles=self._policy.min_shingles)
-        # By text hash: an update that changes labels alone, or goes back to an earlier text, costs no encoding.
-        self._vectors: OrderedDict[str, bytes] = OrderedDict()
+        encoder = self._make_encoder() if self._make_encoder else _encoder_of(self._endpoints)
         self._told: set[str] = set()
         self._counters = _Counters(runtime_context)
+        self._signer = Signer(encoder, self._policy, lambda: self._counters.count("encoded"))
         self._clock = clock_tag()
         self._quarantine = quarantine_tag()
 
@@ -324,7 +320,7 @@ class Sign(ProcessFunction):
         record = outgoing.record
         if isinstance(record, Article):
             try:
-                record = self._signed(record, outgoing.body)
+                record = self._signer.signed(record, outgoing.body)
             except Exception as error:
                 # Without a vector the article still stands in its log; failing here would replay it for ever.
                 self._counters.count("unsigned")
@@ -345,31 +341,6 @@ class Sign(ProcessFunction):
             self._told.add(record.language)
             yield self._clock, record.language
         yield to_row(record.language, encode_record(record))
-
-    def _signed(self, article: Article, body: str) -> Article:
-        found = signature(body, self._signatures)
-        return msgspec.structs.replace(
-            article,
-            body=pack_text(body) if body else b"",
-            content_hash=found.content_hash,
-            minhash=found.minhash,
-            embedding=self._vector(encoder_input(article.title, body or article.lede, article.language)),
-            encoder_version=self._encoder.model_version,
-        )
-
-    def _vector(self, text: str) -> bytes:
-        if not text:
-            return b""
-        key = text_hash(text)
-        known = self._vectors.get(key)
-        if known is None:
-            known = pack_vector(self._encoder.encode([text])[0])
-            self._counters.count("encoded")
-        self._vectors[key] = known
-        self._vectors.move_to_end(key)
-        while len(self._vectors) > self._policy.signatures_kept:
-            self._vectors.popitem(last=False)
-        return known
 
 
 def _encoder_of(endpoints: Endpoints) -> Encoder:
