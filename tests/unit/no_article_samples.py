@@ -16,7 +16,9 @@ PROSE = (
     "The crack was noticed by a lock keeper during his round at six in the morning, well before the first barge.",
     "A diver inspected the gate at noon and found no further damage below the waterline, the board added.",
 )
-LONG_PROSE = tuple(f"On day {n} of the closure {sentence[0].lower()}{sentence[1:]}" for n in range(2, 7) for sentence in PROSE)
+LONG_PROSE = tuple(
+    f"On day {n} of the closure {sentence[0].lower()}{sentence[1:]}" for n in range(2, 7) for sentence in PROSE
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,9 @@ def plain(title: str, *texts: str, heading: str | None = None, lang: str = "en")
 def news(headline: str, *texts: str, lang: str = "en", **more: object) -> str:
     """A page that says it is an article of today."""
     node = {"@type": "NewsArticle", "headline": headline, "datePublished": "2026-11-30T06:00:00Z"} | more
-    return page(f"<title>{headline}</title>{ld(node)}", f"<article><h1>{headline}</h1>{paragraphs(*texts)}</article>", lang)
+    return page(
+        f"<title>{headline}</title>{ld(node)}", f"<article><h1>{headline}</h1>{paragraphs(*texts)}</article>", lang
+    )
 
 
 def cards(count: int, folder: str = "/2026/11/30/") -> str:
@@ -62,7 +66,10 @@ def cards(count: int, folder: str = "/2026/11/30/") -> str:
 
 
 def front(title: str, count: int = 20, head: str = "", intro: str = "") -> str:
-    return page(f"<title>{title}</title>{head}", f"<main><h1>{title}</h1>{paragraphs(intro) if intro else ''}{cards(count)}</main>")
+    return page(
+        f"<title>{title}</title>{head}",
+        f"<main><h1>{title}</h1>{paragraphs(intro) if intro else ''}{cards(count)}</main>",
+    )
 
 
 _NOT_FOUND = {
@@ -136,10 +143,12 @@ def no_articles() -> list[Sample]:
         for lang, text in _CHECKS.items()
     ]
     found += [
-        Sample(f"log-in, {lang}", plain(title, text, lang=lang), "login_wall") for lang, (title, text) in _LOGINS.items()
+        Sample(f"log-in, {lang}", plain(title, text, lang=lang), "login_wall")
+        for lang, (title, text) in _LOGINS.items()
     ]
     found += [
-        Sample(f"shop, {lang}", plain(title, text, lang=lang), "subscribe_page") for lang, (title, text) in _SHOPS.items()
+        Sample(f"shop, {lang}", plain(title, text, lang=lang), "subscribe_page")
+        for lang, (title, text) in _SHOPS.items()
     ]
     found += [
         Sample("cloudflare", plain("Just a moment...", "n.example needs to review the security of your connection before"
@@ -290,7 +299,11 @@ def articles() -> list[Sample]:
         for name, (title, *texts) in about.items()
     ]
     found += [
-        Sample(f"{name}, unannounced and calls itself nothing", plain(f"{title} | Daily Harbour", *texts, heading=title), "")
+        Sample(
+            f"{name}, unannounced and calls itself nothing",
+            plain(f"{title} | Daily Harbour", *texts, heading=title),
+            "",
+        )
         for name, (title, *texts) in about.items()
     ]
     found += [
