@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "quarantine": ("cli.quarantine", "quarantine", "Show what was set aside, and why."),
     "config": ("cli.config", "config", "Check the reference data."),
     "gazetteer": ("cli.gazetteer", "gazetteer", "Build and check the names of people and organisations."),
+    "replay": ("cli.replay", "replay", "Decide anew, with today's code, what Kafka still keeps."),
     "eval": ("cli.eval", "evaluate", "Measure quality on labelled data."),
     "train": ("cli.train", "train", "Fit models to labelled data."),
     "simulate": ("cli.simulate", "simulate", "Decisions over simulated publishers, in virtual time."),

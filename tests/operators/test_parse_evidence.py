@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from connectors import evidence
 from connectors.objects import ObjectStoreError, Stored
 from connectors.settings import Endpoints
-from udfs.articles import operator
 
 
 class _Store:
@@ -24,14 +24,14 @@ class _Store:
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    monkeypatch.setattr(operator, "_EVIDENCE_PAUSES_S", (0.0, 0.0))
-    monkeypatch.setattr(operator, "S3Objects", lambda _: _Store(request.param))
+    monkeypatch.setattr(evidence, "_PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(evidence, "S3Objects", lambda _: _Store(request.param))
 
 
 @pytest.mark.parametrize("store", [0, 2], indirect=True, ids=["store up", "store back after two tries"])
 @pytest.mark.usefixtures("store")
 def test_a_body_is_read_and_a_missing_one_is_none() -> None:
-    stored = operator._evidence_in(Endpoints())
+    stored = evidence.evidence_of(Endpoints())
     assert stored("known") == b"<html>"
     assert stored("unknown") is None
 
@@ -40,4 +40,4 @@ def test_a_body_is_read_and_a_missing_one_is_none() -> None:
 @pytest.mark.usefixtures("store")
 def test_a_store_that_stays_away_fails_the_task() -> None:
     with pytest.raises(ObjectStoreError):
-        operator._evidence_in(Endpoints())("known")
+        evidence.evidence_of(Endpoints())("known")

@@ -11,9 +11,7 @@ Decide, one to one, so the versions of an article reach its language's partition
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,9 +21,9 @@ from pyflink.common import Row, Types
 from pyflink.datastream import KeyedProcessFunction, OutputTag, ProcessFunction, RuntimeContext
 from pyflink.datastream.state import MapStateDescriptor, ValueStateDescriptor
 
+from connectors.evidence import evidence_of
 from connectors.flink_timers import set_tick
 from connectors.kafka_flink import ROW, quarantine_tag, to_row
-from connectors.objects import ObjectStoreError, S3Objects
 from connectors.settings import Endpoints
 from state_schemas.articles import Article, Removed, Tick
 from state_schemas.codec import (
@@ -54,8 +52,6 @@ STAGE = "parse"
 BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 # Hex digits of the article id that name its shard: 16^3 = 4,096.
 SHARD_DIGITS = 3
-# Waits between tries to read a large body, in s: a store that restarts is back within a second or two.
-_EVIDENCE_PAUSES_S = (0.2, 1.0, 3.0)
 _DAY_SPREAD_MS = DAY_MS // 16**SHARD_DIGITS
 _ID_BYTES = 16
 
@@ -121,7 +117,7 @@ class Extract(ProcessFunction):
         self._child = ExtractionChild(self._policy, folder)
         self._counters = _Counters(runtime_context)
         self._quarantine = quarantine_tag()
-        self._stored = self._evidence or _evidence_in(self._endpoints)
+        self._stored = self._evidence or evidence_of(self._endpoints)
 
     def close(self) -> None:
         self._child.close()
@@ -171,30 +167,6 @@ class Extract(ProcessFunction):
 
 def _keyed(event: Event) -> tuple[str, bytes]:
     return shard_of(id_of(event)), pack_event(event)
-
-
-def _evidence_in(endpoints: Endpoints) -> EvidenceOf:
-    """Reads evidence/{sha256} from the object store; the client is made when the first large body comes.
-
-    A store that does not answer, after a few tries, fails the task: the record is read again after the restart, while
-    taking the body for missing would decide its article by the feed's entry for good.
-    """
-    stores: list[S3Objects] = []
-
-    def stored(name: str) -> bytes | None:
-        if not stores:
-            stores.append(S3Objects(endpoints))
-        for pause_s in _EVIDENCE_PAUSES_S:
-            try:
-                found = asyncio.run(stores[0].get(f"evidence/{name}"))
-            except ObjectStoreError:
-                time.sleep(pause_s)
-                continue
-            return found.data if found else None
-        found = asyncio.run(stores[0].get(f"evidence/{name}"))
-        return found.data if found else None
-
-    return stored
 
 
 class Decide(KeyedProcessFunction):
