@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+import builtins
+import logging
+
+import pytest
+
+import udfs.publish.operator
 from connectors.settings import Endpoints
 from state_schemas.codec import decode_record, encode_record
 from state_schemas.pages import EditionPages
 from state_schemas.quarantine import Quarantined
+from state_schemas.ranking import PublishedEdition
 from state_schemas.sources import PollSignal
 from tests.operators.fake_flink import Harness
 from tests.unit.ranking_samples import NOW, change
 from udfs.editions import load_reference
 from udfs.publish.decide import PublishPolicy
 from udfs.publish.operator import Publish
+from udfs.publish.publisher import Published
 from udfs.ranking.operator import Rank, Route
 from udfs.ranking.policy import RankingPolicy
 
@@ -183,3 +191,21 @@ def test_pages_that_cannot_be_decoded_are_set_aside() -> None:
     harness.function.close()
     aside = decode_record(Quarantined, bytes(row[1]))
     assert (aside.stage, aside.reason, aside.subject) == ("publish", "record_invalid", "en-gb")
+
+
+def test_a_page_that_could_not_be_published_is_logged_and_the_task_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def pinned(*_: object) -> Published:
+        return Published(PublishedEdition(cycle=1, pages={}), refused={"top": "pinned"})
+
+    def print_of_a_worker(*words: object, sep: str = " ", end: str = "\n", file: object = None) -> None:
+        """As PyFlink's CustomPrint, which lacks an argument of the real one."""
+
+    monkeypatch.setattr(builtins, "print", print_of_a_worker)
+    monkeypatch.setattr(udfs.publish.operator, "publish", pinned)
+    harness = Harness(lambda: Publish(PublishPolicy(), Endpoints()), now_ms=NOW)
+    with caplog.at_level(logging.WARNING):
+        assert harness.send("en-gb", ("en-gb", encode_record(EditionPages(edition="en-gb", cycle=1, pages=())))) == []
+    harness.function.close()
+    assert "en-gb/top, cycle 1: pinned" in caplog.text

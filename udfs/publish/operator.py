@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator
 
-import structlog
 from pyflink.common import Row, Types
 from pyflink.datastream import KeyedProcessFunction, RuntimeContext
 from pyflink.datastream.state import ValueStateDescriptor
@@ -22,6 +22,10 @@ from udfs.publish.publisher import publish
 
 # Where a refused page came from: no topic, but the stage's own cycle.
 PAGES = "pages"
+
+# Into the TaskManager's log. Nothing may print() in a Flink worker: PyFlink's stand-in for it knows no `flush`, and a
+# logger that prints with it (structlog's) fails the task.
+_log = logging.getLogger(__name__)
 
 
 class Publish(KeyedProcessFunction):
@@ -40,7 +44,6 @@ class Publish(KeyedProcessFunction):
         self._purged = metrics.counter("pages_purged")
         self._objects = S3Objects(self._endpoints)
         self._loop = asyncio.new_event_loop()
-        self._log = structlog.get_logger("publish")
 
     def close(self) -> None:
         self._loop.close()
@@ -65,7 +68,7 @@ class Publish(KeyedProcessFunction):
         self._refused.inc(len(done.refused) + len(done.invalid))
         self._purged.inc(done.purged)
         for section, reason in done.refused.items():
-            self._log.warning("page_not_published", edition=edition, section=section, reason=reason, cycle=cycle.cycle)
+            _log.warning("page not published: %s/%s, cycle %d: %s", edition, section, cycle.cycle, reason)
         for section, reason in done.invalid.items():
             yield to_row(
                 PAGES,
