@@ -14,11 +14,10 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from cli.errors import UserError
-from cli.terminal import plain
+from cli.terminal import console, plain
 from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, Producer, read_all
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.articles import Article, Removed, decode_normalised
@@ -112,7 +111,7 @@ def show(article: str, as_json: bool) -> None:
         told = one.title if isinstance(one, Article) else one.reason
         table.add_row(str(one.version), _time(one.decided_ms), one.language, what, plain(told))
     click.echo(f"{wanted} {next((one.canonical_url for one in found if isinstance(one, Article)), '')}".rstrip())
-    Console().print(table)
+    console().print(table)
 
 
 def article_at(url: str, endpoints: Endpoints) -> tuple[str, str]:

@@ -88,7 +88,8 @@ def _run() -> None:
         click.echo(f"broadsheet: {path} needs a command (see `{path} --help`)", err=True)
         sys.exit(2)
     except click.UsageError as error:
-        click.echo(f"broadsheet: {error.format_message()} (see `broadsheet --help`)", err=True)
+        path = error.ctx.command_path if error.ctx else "broadsheet"
+        click.echo(f"broadsheet: {error.format_message()} (see `{path} --help`)", err=True)
         sys.exit(2)
     except click.ClickException as error:
         error.show()

@@ -99,7 +99,14 @@ def print_page(console: Console, page: Page, stories: int) -> None:
     for place, story in enumerate(page.stories[:stories], 1):
         link = story.representative
         console.print(f"{place:3}. [bold]{plain(link.title)}[/]", highlight=False)
-        covered = f"{story.publishers} publishers, {story.originals} originals, {story.copies} copies"
+        covered = ", ".join(
+            f"{count} {what if count != 1 else one}"
+            for count, what, one in (
+                (story.publishers, "publishers", "publisher"),
+                (story.originals, "originals", "original"),
+                (story.copies, "copies", "copy"),
+            )
+        )
         console.print(f"     {plain(link.publisher_name or link.publisher)} · {covered}", style="dim", highlight=False)
 
 
@@ -124,7 +131,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(work)
     except ObjectStoreError as error:
-        raise UserError(f"the object store did not answer ({error}); is `broadsheet stack up` running?") from None
+        raise UserError(f"the object store did not answer; is the stack up? ({error})") from None
     except DecodeError as error:
         raise UserError(f"the page cannot be read: {error}") from None
     except RollbackError as error:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from cli.errors import UserError
-from cli.terminal import plain
+from cli.terminal import console, plain
 from connectors.kafka import COMMAND_CONNECT_S, KafkaClientError, read_all
 from connectors.settings import Endpoints, SettingsError
 from state_schemas.codec import DecodeError, decode_record
@@ -50,11 +48,14 @@ def summary(as_json: bool) -> None:
         ]
         click.echo(json.dumps({"total": sum(counts.values()), "reasons": reasons}))
         return
+    if not rows:
+        click.echo("nothing was set aside")
+        return
     table = Table("topic", "stage", "reason", "count", "last", "such as")
     for kind, count in rows:
         last = latest[kind]
         table.add_row(*kind, str(count), _time(last.at_ms), plain(last.subject, 80))
-    _console().print(table)
+    console().print(table)
 
 
 @quarantine.command("list")
@@ -71,6 +72,9 @@ def list_records(topic: str | None, reason: str | None, publisher: str | None, l
     if as_json:
         click.echo(json.dumps({"records": [_as_json(record) for record in found]}))
         return
+    if not found:
+        click.echo("nothing of that kind was set aside")
+        return
     table = Table("time", "topic", "stage", "reason", "subject", "detail")
     for record in found:
         table.add_row(
@@ -81,7 +85,7 @@ def list_records(topic: str | None, reason: str | None, publisher: str | None, l
             plain(record.subject, 100),
             plain(record.detail, 200),
         )
-    _console().print(table)
+    console().print(table)
 
 
 def selected(
@@ -122,11 +126,6 @@ def _records() -> Iterator[Quarantined]:
         raise UserError(str(error)) from None
     except KafkaClientError as error:
         raise UserError(str(error)) from None
-
-
-def _console() -> Console:
-    """The terminal; a file or pipe gets lines wide enough for whole addresses."""
-    return Console() if sys.stdout.isatty() else Console(width=220)
 
 
 def _time(at_ms: int) -> str:

@@ -101,6 +101,13 @@ def test_each_fault_is_told(text: str, said: str, tmp_path: Path) -> None:
         load_overrides(tmp_path)
 
 
+@pytest.mark.parametrize("head", ['["daily.example"]', "['daily.example']", '[ "daily.example" ]'])
+def test_a_fault_names_the_line_of_its_table_not_of_a_comment(head: str) -> None:
+    faults: list[Fault] = []
+    parse_overrides(f'# A table a site: ["daily.example"] is one.\n\n{head}\nheadline = ["og"]\n', faults)
+    assert [fault.line for fault in faults] == [3]
+
+
 def test_every_field_has_an_order_without_doubles() -> None:
     for sources in ORDER.values():
         assert len(set(sources)) == len(sources) > 1

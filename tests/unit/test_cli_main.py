@@ -21,9 +21,10 @@ def _run(code: str) -> subprocess.CompletedProcess[str]:
     [
         ([], "broadsheet: broadsheet needs a command (see `broadsheet --help`)\n"),
         (["config"], "broadsheet: broadsheet config needs a command (see `broadsheet config --help`)\n"),
+        (["pages", "show"], "broadsheet: Missing argument 'EDITION'. (see `broadsheet pages show --help`)\n"),
     ],
 )
-def test_a_group_without_a_command_is_one_line(arguments: list[str], line: str) -> None:
+def test_wrong_usage_is_one_line_that_names_the_commands_own_help(arguments: list[str], line: str) -> None:
     done = _run(f"import sys, cli.main; sys.argv = ['broadsheet', *{arguments}]; cli.main.main()")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
 

@@ -35,6 +35,7 @@ def test_pages_are_listed_without_the_editions_own_marks() -> None:
 def test_a_page_is_shown_with_the_publishers_own_words() -> None:
     done = CliRunner().invoke(pages.pages, ["show", "en-gb"])
     assert "Ferry [collides] with pier" in done.output
+    assert "1 publisher, 1 original, 0 copies" in done.output
 
 
 def test_a_rollback_without_an_earlier_version_is_one_line_and_status_2() -> None:

@@ -6,6 +6,7 @@ to be read: an override mends what the general rules cannot know.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +14,7 @@ from typing import Any, get_args
 from lxml import etree
 
 from udfs.articles.dates import DateOrder
-from udfs.reference_faults import Fault, ReferenceDataError, line_of, parse_toml, read_text
+from udfs.reference_faults import Fault, ReferenceDataError, parse_toml, read_text
 
 FILE = "publishers.toml"
 # Where a field can come from, by field, in the default order of trust. docs/extraction.md says why.
@@ -85,7 +86,8 @@ def parse_overrides(text: str, faults: list[Fault]) -> Overrides:
     document = parse_toml(FILE, text, faults)
     found: dict[str, Override] = {}
     for host, table in (document or {}).items():
-        told = _Table(host, line_of(text, f'["{host}"]') or line_of(text, f"[{host}]"), faults)
+        headed = re.search(rf"""^\[ *["']?{re.escape(host)}["']? *\]""", text, re.MULTILINE)
+        told = _Table(host, text.count("\n", 0, headed.start()) + 1 if headed else 0, faults)
         if not isinstance(table, dict):
             told.fault("is no table")
             continue
