@@ -46,6 +46,17 @@ def test_a_variant_is_counted_by_the_writer_and_is_no_member() -> None:
     assert views["s1"].variants == 1
 
 
+def test_a_variant_that_may_be_listed_stands_for_an_original_that_may_not() -> None:
+    printed = change(1, "started", "s", "print", brief={"noindex": True})
+    counts = {"originals": 1, "variants": 1}
+    views = _apply({}, printed, change(2, "variant", "s", "article", of="print", summary=counts))
+    assert [(one.article_id, one.of, one.noindex) for one in views["s"].members] == [("article", "", False)]
+    assert views["s"].originals == 1
+    # Another print page changes nothing.
+    second = change(3, "variant", "s", "second", of="print", brief={"noindex": True})
+    assert _apply(views, second)["s"].members == views["s"].members
+
+
 def test_a_corrected_headline_replaces_the_member_and_a_copy_stays_a_copy() -> None:
     views = _apply(
         {},

@@ -32,6 +32,12 @@ def fold(
             # An update says nothing of copies: what the member was, it stays.
             of = change.of or (known.of if known is not None and change.change == "updated" else "")
             members[change.article.article_id] = _member(change.article, of)
+    elif change.change == "variant":
+        first = members.get(change.of)
+        if change.article is not None and first is not None and first.noindex and not change.article.noindex:
+            # A print page was read before the article itself. What may be listed stands in its place, counted once.
+            del members[first.article_id]
+            members[change.article.article_id] = _member(change.article, first.of)
     elif change.change == "retracted":
         if change.article is not None:
             members.pop(change.article.article_id, None)
