@@ -8,6 +8,7 @@ gRPC do not survive one. On the socket, both ways: the page's number, a length, 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import select
@@ -119,7 +120,10 @@ class ExtractionChild:
         except _LateError:
             return self._ended("extract_timed_out", f"over {policy.page_limit_ms} ms")
         except (EOFError, OSError):
-            self.close()  # it may have shut its socket and live on
+            if process is not None:  # it may have shut its socket and live on
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_GRACE_S)
+            self.close()
             return self._ended("extract_crashed", f"exit status {process.returncode if process else None}")
         except (msgspec.DecodeError, ValueError) as error:
             return self._ended("extract_crashed", f"its answer is none: {error}"[:500])
