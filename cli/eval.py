@@ -64,7 +64,7 @@ def clusters(file: Path, no_time: bool, as_json: bool, model: Path | None) -> No
 
 
 @evaluate.command("feeds")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
 def captured_feeds(folder: Path, as_json: bool) -> None:
     """Read every captured feed of DIR as production does and with feedparser, and compare field by field.
@@ -95,7 +95,7 @@ def captured_feeds(folder: Path, as_json: bool) -> None:
 
 
 @evaluate.command("extract")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("truth", metavar="TRUTH", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--only-ours", is_flag=True, help="Leave trafilatura and newspaper4k out.")
 @click.option("--general", is_flag=True, help="By the general rules alone, without what is known of single publishers.")

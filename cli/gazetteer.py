@@ -29,12 +29,12 @@ def build(source: Path, output: Path | None, least: int, as_json: bool) -> None:
     A table has id, type, language, name and, where known, weight, parted by tabs. The seed's names are always in.
     """
     from udfs.articles.entities import NAMES_FILE, SEED_FILE
-    from udfs.articles.name_index import NameBuilder
+    from udfs.articles.name_index import NameBuilder, NameIndex
     from udfs.articles.name_sources import Reading, lines_of, table_names, wikidata_names
 
     folder = _folder()
     target = output or folder / NAMES_FILE
-    reading, builder, names = Reading(), NameBuilder(), 0
+    reading, builder, told = Reading(), NameBuilder(), 0
     dump = ".json" in source.suffixes
     try:
         seed = table_names(lines_of(folder / SEED_FILE), Reading())
@@ -42,9 +42,9 @@ def build(source: Path, output: Path | None, least: int, as_json: bool) -> None:
         listed = wikidata_names(lines, least, reading) if dump else table_names(lines, reading)
         for rows in (seed, listed):
             for row in rows:
-                names += builder.add(row.id, row.type, row.name, row.weight)
-                if names % 500_000 == 0:
-                    click.echo(f"\r{names:,} names", nl=False, err=True)
+                told += builder.add(row.id, row.type, row.name, row.weight)
+                if told % 500_000 == 0:
+                    click.echo(f"\r{told:,} names", nl=False, err=True)
         if not reading.kept:
             raise UserError(f"{source}: no name in it ({_reasons(reading.left_out)})")
         builder.write(target)
@@ -54,6 +54,7 @@ def build(source: Path, output: Path | None, least: int, as_json: bool) -> None:
         raise UserError(f"{source}: ends in the middle") from None
     except OSError as error:
         raise UserError(f"{error.filename or source}: {error.strerror or error}") from None
+    names = NameIndex.open(target).names  # each once, in whatever language and case it came
     found = {
         "file": str(target),
         "bytes": target.stat().st_size,

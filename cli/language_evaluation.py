@@ -12,11 +12,13 @@ import gzip
 import importlib
 import json
 import multiprocessing
+import signal
 import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
@@ -206,11 +208,20 @@ def ask_all(documents: list[Document], progress: Callable[[str], None] = lambda 
     for name in (OURS, *LIBRARIES):
         progress(name)
         # A new interpreter for each: what one has loaded is not in the memory of the next.
-        with multiprocessing.get_context("spawn").Pool(1) as process:
+        with own_process() as process:
             answers = process.apply(ask, (name, documents))
         if answers:
             found.append(answers)
     return found
+
+
+def own_process() -> Pool:
+    """A process for one reader. It inherits that Ctrl-C is ignored: the command ends it, so no traceback of its own."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return multiprocessing.get_context("spawn").Pool(1)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def ask(name: str, documents: list[Document]) -> Answers | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
-from cli.language_evaluation import Document, figures, read_documents, read_truth, table
+from cli.language_evaluation import Document, figures, own_process, read_documents, read_truth, table
 from cli.language_evaluation import ask as answers_of
 from state_schemas.languages import UNKNOWN
 from udfs.articles.language import LanguageReader
@@ -216,3 +217,9 @@ def test_captured_texts_are_read_right_with_declarations_hidden(folder: str) -> 
     assert sum(READER.language(one.title, "") == one.truth for one in documents) >= 0.98 * len(documents)
     declared = [READER.language(one.title, one.text, page=one.page, entry=one.entry) for one in documents]
     assert declared == [one.truth for one in documents]
+
+
+def test_a_readers_process_leaves_ctrl_c_to_the_command() -> None:
+    with own_process() as process:
+        assert process.apply(signal.getsignal, (signal.SIGINT,)) is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

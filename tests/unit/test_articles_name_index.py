@@ -140,6 +140,7 @@ def test_build_and_check(tmp_path: Path) -> None:
     shown = CliRunner().invoke(
         gazetteer, ["check", str(target), "--name", "Ирис Вандермолен", "--name", "国連", "--json"]
     )
+    assert json.loads(shown.stdout)["names"] == json.loads(built.stdout)["names"]
     called = json.loads(shown.stdout)["called"]
     assert [one["id"] for one in called["Ирис Вандермолен"]] == ["wd:Q900001"]
     assert [one["id"] for one in called["国連"]] == ["wd:Q1065"]  # the seed is always in
