@@ -266,7 +266,8 @@ class FlinkRest:
         except urllib.error.HTTPError as error:
             raise _refusal(error.code, error.read()) from None
         except (OSError, http.client.HTTPException) as error:
-            raise RestError(f"no answer from Flink at {self.address}: {error}") from None
+            reason = getattr(error, "reason", error)  # a URLError's own words are made for tracebacks
+            raise RestError(f"no answer from Flink at {self.address} ({reason}); is the stack up?") from None
 
     def _upload(self, jar: Path) -> dict[str, Any]:
         boundary = uuid.uuid4().hex

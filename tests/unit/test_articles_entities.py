@@ -55,6 +55,11 @@ def test_what_stands_once_is_no_entity() -> None:
     assert found("The inquiry heard Helen Marsh on Monday.") == {}
 
 
+def test_a_pronoun_after_the_first_word_of_a_sentence_is_no_name() -> None:
+    text = "So I went to the harbour. So I asked the pilots. Then I came home, and then I slept. So I did."
+    assert [one for one in found(text, "en") if one.startswith("name:")] == []
+
+
 def test_no_place_inside_a_persons_or_a_papers_name() -> None:
     text = "It was Chad Smith who told the Chicago Tribune. Denzel Washington was there. Washington agreed."
     assert not {"country:TD", "place:4887398", "place:4140963"} & found(text).keys()

@@ -187,6 +187,8 @@ class NameFinder:
             for at, size in _capital_runs(one):
                 start, stop = at, at + size
                 opening = one.opens(at)
+                # "So I went": the pronoun; Elizabeth I opens a sentence more rarely.
+                stop -= language == "en" and opening and size == 2 and one.words[at + 1] == "i"
                 while start < stop and (
                     one.words[start] in _TITLES
                     or (start == at and opening and (one.words[start] in small or one.words[start] in ARTICLES))

@@ -26,7 +26,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "section": ("json_ld", "og", "meta", "microdata"),
     "keywords": ("json_ld", "og", "meta", "microdata", "entry"),
     "published": ("json_ld", "meta", "microdata", "page", "entry"),
-    "modified": ("json_ld", "meta", "microdata", "entry"),
+    "modified": ("json_ld", "meta", "microdata"),
 }
 _PATHS = ("body", "strip")
 _KEYS = (*ORDER, *_PATHS, "date_order")
