@@ -47,11 +47,12 @@ class Article(Record, frozen=True, tag_field="kind", tag="article"):
     is to the row. changed: of title, lede, body, labels, published (for updates). body: zstd UTF-8 of the plain text.
     minhash: 100 little-endian uint32, empty below the minimum number of shingles. embedding: 384 float16, centred by
     nobody. first_seen_ms: the smallest found_ms ever met, never moves later. published_ms: as claimed, for display.
-    sources: field -> where it came from (json_ld, og, meta, page, entry, origin). wire_credit: an agency named.
+    sources: field -> where it came from (json_ld, og, meta, page, entry, origin). wire_credit: the agency copied.
     feed_id: of the feed it was read for, empty where it came another way. date_faults: what is odd about published_ms:
     far before it was first seen, moved later since the last version, later than it was fetched. links (at most 50):
     of other sites or other articles, in the body's order. credits (at most 10): names beside the authors'. corrections:
     at most 5. max_snippet: characters, None without limit. max_image_preview: none, standard, large, or unstated.
+    topics: sections, at most 2. subtopics: topics within sections ("sports/tennis"), at most 3.
     """
 
     article_id: str
@@ -99,6 +100,7 @@ class Article(Record, frozen=True, tag_field="kind", tag="article"):
     links: tuple[OutboundLink, ...] = ()
     credits: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    subtopics: tuple[str, ...] = ()
 
 
 class Removed(Record, frozen=True, tag_field="kind", tag="removed"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from udfs.articles.labels import labels, wire_credit
-from udfs.articles.topics import topics
+from udfs.articles.topics import TopicWords, topics
 
 WORDS = {
     ("sport", "en"): "sports",
@@ -40,7 +40,7 @@ def section_of(word: str, language: str) -> str | None:
 def test_topics(
     url: str, section: str, keywords: tuple[str, ...], category: str, language: str, expected: tuple[str, ...]
 ) -> None:
-    assert topics(url, section, keywords, category, language, section_of) == expected
+    assert topics(url, section, keywords, category, language, TopicWords(section_of)) == expected
 
 
 @pytest.mark.parametrize(

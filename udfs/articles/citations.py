@@ -14,7 +14,7 @@ from state_schemas.articles import OutboundLink
 from udfs.articles import json_ld
 from udfs.articles.canonical import identity_form, is_home_page, site
 from udfs.articles.characters import clean_line
-from udfs.articles.labels import wire_credit
+from udfs.articles.labels import agency_named
 from udfs.articles.listings import looks_like_article
 from udfs.articles.text import folded, text_of_html
 from udfs.articles.traits import SentenceLink
@@ -203,4 +203,4 @@ def _agency(line: str, tail: str) -> str:
     """The agency that a last line names alone, or in brackets at its end."""
     alone = line.strip(" ()[]—–-©*.") if len(line) <= _LONGEST_AGENCY else ""
     bracket = _AGENCY_IN_BRACKETS.search(tail)
-    return wire_credit((alone,), "") or wire_credit((bracket[1].strip(),) if bracket else (), "")
+    return agency_named(alone) or agency_named(bracket[1].strip() if bracket else "")

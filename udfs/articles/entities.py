@@ -35,6 +35,7 @@ class EntityFinder:
     """Holds both gazetteers: make one an operator, in open()."""
 
     def __init__(self, places: Gazetteer, names: NameIndex, policy: EntityPolicy | None = None) -> None:
+        self.gazetteer = places
         self._policy = policy or EntityPolicy()
         self._place_policy = PlacePolicy()
         self._places = PlaceFinder(places, self._place_policy)

@@ -19,6 +19,7 @@ from udfs.articles.canonical import TrackingParameters, clean, is_home_page
 from udfs.articles.citations import credits_of, links, merged, stated_links
 from udfs.articles.claims import Canonical, canonical_url, linked_canonical, stated_address
 from udfs.articles.corrections import corrections_of
+from udfs.articles.kinds import kinds_of
 from udfs.articles.no_article import Candidate, is_consent_notice, no_article, of_the_article
 from udfs.articles.overrides import Overrides
 from udfs.articles.page import Page, decoded, read_page
@@ -52,6 +53,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """The fields of one article as read. Instants: ms UTC, None where unknown.
 
     sources: field -> json_ld, og, meta, microdata, page, entry, canonical, fetched. types: schema.org types claimed.
+    kinds: what else is said of the kind of piece (`kinds.py`).
     language: as the page declares it. elsewhere: a canonical of another site that was not believed. rejected: why the
     page itself was not used, where the entry stands in for it.
     """
@@ -69,6 +71,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     modified_ms: int | None = None
     language: str = ""
     types: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     paywalled: bool = False
     noindex: bool = False
     max_snippet: int | None = None
@@ -162,6 +165,7 @@ def extract_page(
         modified_ms=modified,
         language=language[:35],
         types=_types(node, micro, nodes),
+        kinds=kinds_of(stated),
         paywalled=paywalled(stated),
         noindex=reuse.noindex,
         max_snippet=reuse.max_snippet,
@@ -210,6 +214,7 @@ def extract_entry(raw: RawItem, tracking: TrackingParameters, rejected: str = ""
         published_ms=published,
         modified_ms=modified,
         language=entry.language[:35],
+        kinds=tuple(f"genre:{word}" for word in cleaned_keywords(entry.categories, "entry")[:8]),
         links=links(links_there, body, address, address, lambda url: clean(url, tracking)),
         credits=credits_of({}, body, (raw.origin.name,)),
         corrections=corrections_of({}, (), (), body, entry.language),

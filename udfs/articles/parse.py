@@ -21,12 +21,13 @@ from udfs.articles.canonical import TrackingParameters, clean, identity_form, lo
 from udfs.articles.entities import load_entity_finder
 from udfs.articles.events import Alias, Reading, Reinstatement, Retraction
 from udfs.articles.extract import Extraction, Rejection, extract_entry, extract_page
-from udfs.articles.labels import labels, wire_credit
+from udfs.articles.kinds import sections_of
+from udfs.articles.labels import labels, load_labels, wire_credit
 from udfs.articles.language import LanguageReader
 from udfs.articles.overrides import NO_OVERRIDES, Overrides
 from udfs.articles.policy import ArticlesPolicy
 from udfs.articles.signatures import words
-from udfs.articles.topics import SectionOf, topics
+from udfs.articles.topics import TopicWords, load_subtopics, subtopics, topics
 from udfs.editions import load_reference
 from udfs.sections import SectionTerms
 
@@ -99,7 +100,12 @@ class Reader:
         self.tracking = load_tracking_parameters(reference_data / "tracking_parameters.txt")
         self.languages = LanguageReader()
         self.entities = load_entity_finder(reference_data)
-        self.section_of: SectionOf = SectionTerms(load_reference(reference_data).sections).section_of
+        self.topic_words = TopicWords(
+            SectionTerms(load_reference(reference_data).sections).section_of,
+            load_subtopics(reference_data),
+            self.entities.gazetteer,
+        )
+        self.label_words = load_labels(reference_data)
 
 
 def parse_raw(raw: RawItem, reader: Reader, extractor: Extractor, evidence: EvidenceOf) -> Parsed | Rejected:
@@ -195,7 +201,10 @@ def _reading(raw: RawItem, found: Extraction, reader: Reader) -> Reading:
         entry=raw.entry.language if raw.entry else "",
         origin=origin.language,
     )
-    section = found.section
+    url, country = found.canonical_url, origin.country
+    stated = sections_of(found.section, found.kinds)
+    about = topics(url, stated, found.keywords, origin.category, language, reader.topic_words, country)
+    credit = wire_credit(found.authors, found.body or found.lede, reader.label_words, url)
     article = Article(
         article_id=article_id(identity_form(found.canonical_url)),
         language=language,
@@ -215,14 +224,17 @@ def _reading(raw: RawItem, found: Extraction, reader: Reader) -> Reading:
         words=words(found.body),
         authors=found.authors,
         image=found.image,
-        section=section,
+        section=found.section,
         keywords=found.keywords,
-        topics=topics(found.canonical_url, section, found.keywords, origin.category, language, reader.section_of),
+        topics=about,
+        subtopics=subtopics(url, stated, found.keywords, reader.topic_words, country, about),
         entities=reader.entities.entities(
             found.title, found.lede, found.body, language, origin.country, found.mentions
         ),
-        labels=labels(found.canonical_url, section, found.types, found.paywalled),
-        wire_credit=wire_credit(found.authors, found.body or found.lede),
+        labels=labels(
+            url, found.section, found.types, found.paywalled, reader.label_words, title=found.title, kinds=found.kinds
+        ),
+        wire_credit=credit,
         published_ms=found.published_ms,
         modified_ms=found.modified_ms,
         found_ms=raw.found_ms or raw.fetched_ms,
