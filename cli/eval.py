@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -187,6 +188,56 @@ def entities(file: Path | None, faults: bool, as_json: bool) -> None:
         return
     for line in table(found, plain, faults):
         click.echo(line)
+
+
+@evaluate.command("labels")
+@click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(file_okay=False, path_type=Path))
+@click.option("--no-sections", is_flag=True, help="Labels and wire credits alone: nothing is encoded or trained.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout, nothing else.")
+def kinds(folders: tuple[Path, ...], no_sections: bool, as_json: bool) -> None:
+    """Tell labels, wire credits and sections of captured articles, and compare with what was read by hand.
+
+    A DIR holds captured pages (with truth.jsonl), captured feeds or labelled events; label_truth.tsv of the reference
+    data says what they are. The section classifier sees no publisher's markup and is trained without the publisher.
+    """
+    from cli.extract_evaluation import TruthError
+    from cli.label_evaluation import judge_pages, judge_samples
+    from cli.label_evaluation import rows as label_rows
+    from cli.section_report import TRUTH, SectionsError, judge, read_label_truth
+    from cli.section_report import figures as section_figures
+    from cli.section_report import rows as section_rows
+    from udfs.articles.parse import Reader
+
+    try:
+        endpoints = Endpoints.from_mapping(os.environ)
+        reference = endpoints.reference_data_folder()
+        truth = read_label_truth(reference / TRUTH)
+        reader = Reader(reference)
+        labelled = {name: labels for name, (_, labels) in truth.items() if labels is not None}
+        pages = [folder for folder in folders if (folder / "truth.jsonl").is_file()]
+        sets = {f"pages {n}": judge_pages(folder, labelled, reader) for n, folder in enumerate(pages, 1)}
+        sets["samples"] = judge_samples(reference / "label_samples.tsv", reader)
+        sections: dict[str, dict[str, Any]] = {}
+        if not no_sections:
+            judged = judge(folders, endpoints, lambda told: click.echo(told, err=True))
+            sections = section_figures(judged, {name: right for name, (right, _) in truth.items() if right})
+    except (SettingsError, SectionsError, TruthError, ValueError) as error:
+        raise UserError(str(error)) from None
+    except OSError as error:
+        raise UserError(f"{error.filename}: {error.strerror or error}") from None
+    if as_json:
+        told = {"labels": {name: found.as_dict() for name, found in sets.items()}, "sections": sections}
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    for name, found in sets.items():
+        click.echo(f"labels, {name}: {found.articles} articles")
+        for line in label_rows(found):
+            click.echo(line)
+    for name, by in sections.items():
+        for what, shares in by.items():
+            click.echo(f"sections, {name.replace('_', ' ')}, {what.replace('_', ' ')}")
+            for line in section_rows(shares) if "articles" in shares else (f"  {k}: {v}" for k, v in shares.items()):
+                click.echo(line)
 
 
 def _progress(total: int, verb: str = "encoded") -> Callable[[int], None]:

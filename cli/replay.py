@@ -38,6 +38,7 @@ from udfs.articles.child import ChildError, ExtractionChild
 from udfs.articles.encoder import EncoderError, load_encoder
 from udfs.articles.parse import Reader
 from udfs.articles.policy import ArticlesPolicy
+from udfs.articles.section_model import load_section_model
 from udfs.articles.signing import Signer
 from udfs.profiles import ProfileError, policy
 
@@ -148,7 +149,8 @@ def _prepare(endpoints: Endpoints, topic: Topic) -> None:
 
 def _signer(endpoints: Endpoints, bounds: ArticlesPolicy) -> Signer:
     folder = Path(__file__).resolve().parent.parent / endpoints.encoder_folder
-    return Signer(load_encoder(endpoints.encoder, folder), bounds)
+    sections = load_section_model(endpoints.reference_data_folder())
+    return Signer(load_encoder(endpoints.encoder, folder), bounds, sections=sections)
 
 
 def _snapshot(endpoints: Endpoints, since_ms: int, before_ms: int | None) -> Snapshot:

@@ -78,6 +78,34 @@ def clusters(folder: Path, out: Path | None) -> None:
     click.echo(f"wrote {target}")
 
 
+@train.command("sections")
+@click.argument(
+    "folders", metavar="FOLDER...", nargs=-1, required=True, type=click.Path(file_okay=False, path_type=Path)
+)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of the reference data."
+)
+def section_model(folders: tuple[Path, ...], out: Path | None) -> None:
+    """Fit the section classifier to publishers' own labels in FOLDERs, and write section_model.toml with its figures.
+
+    A FOLDER holds captured pages (with truth.jsonl), captured feeds, or labelled events with addresses. Each article is
+    judged by a model that saw nothing of its publisher.
+    """
+    from cli.section_report import SectionsError, head, judge, table
+    from udfs.articles.section_model import FILE, written
+
+    try:
+        endpoints = Endpoints.from_mapping(os.environ)
+        found = judge(folders, endpoints, lambda told: click.echo(told, err=True))
+    except (SettingsError, SectionsError) as error:
+        raise UserError(str(error)) from None
+    target = out or endpoints.reference_data_folder() / FILE
+    target.write_text(written(found.model, head(found)), "utf-8")
+    for line in table(found):
+        click.echo(line)
+    click.echo(f"wrote {target}")
+
+
 def _at(model: ClusterModel, threshold: float) -> ClusterModel:
     from dataclasses import replace
 

@@ -41,6 +41,8 @@ _FRONT_END = r"\s*(?:[:：|｜•»>]|\s[-–—]|[-–—]\s)\s*\S"
 _FRONT_CHARS = 160
 _BACK_CHARS = 120
 _CREDIT = re.compile(r"[(\[【（/「『]\s*([^()\[\]【】（）「」『』/]{2,60})\s*[)\]】）/」』]")
+_WIRED_FROM = re.compile(r"^\s*[（(【]?([\u4e00-\u9fff]{2,3}[社网網]\S{0,14}?)\d{1,2}日?\S{0,4}?[电電讯訊]")
+_PLACE_AND_SIGN = re.compile(r"^\s*[【(（［\[]([^】)）］\]\s]{3,20})[】)）］\]]")
 _DATELINE = re.compile(r"^[^.!?。]{2,70}?[,:]?\s*(?:[-–—]{1,2}|:)\s*([^\s:–—-][^:–—\n]{1,39}?)\s*[-–—]{1,2}\s")
 _BYLINE_PARTS = re.compile(r"\s*[/,|&+;·]\s*|\s+[-–—]\s+|\s+(?:and|und|y|et|e|en|og|och|with|mit|con|avec|via)\s+")
 _BYLINE_LEAD = re.compile(
@@ -172,10 +174,14 @@ def _credits(authors: list[str], body: str, words: LabelWords) -> Iterator[str]:
             if agency := words.agency(part, alone=part == name or len(parts) > 1):
                 yield agency
     front, back = body[:_FRONT_CHARS], body[-_BACK_CHARS:]
+    yield from _east_asian(front, words)
     for text, first in ((front, True), (back, False)):
         for match in _CREDIT.finditer(text):
             # Behind a text, a credit ends it; "(Reuters)" in the middle of a last sentence is one's source.
             if not first and text[match.end() :].strip(" .。\n"):
+                continue
+            # "The Associated Press (AP) plans": an abbreviation is explained.
+            if first and any(words.agency(" ".join(text[: match.start()].split()[-n:])) for n in (1, 2, 3)):
                 continue
             for part in _BYLINE_PARTS.split(match[1]):
                 if agency := words.agency(part):
@@ -185,6 +191,15 @@ def _credits(authors: list[str], body: str, words: LabelWords) -> Iterator[str]:
     for match in _SOURCE_LINE.finditer(back):
         if agency := words.agency(match[1].rstrip(" ."), alone=False):
             yield agency
+
+
+def _east_asian(front: str, words: LabelWords) -> Iterator[str]:
+    """Credits written together with the place: 新华社马尼拉11月30日电, 【マニラ共同】, (마닐라=연합뉴스)."""
+    if match := _WIRED_FROM.match(front):
+        yield from (words.agency(match[1][:length]) for length in (4, 3) if words.agency(match[1][:length]))
+    if match := _PLACE_AND_SIGN.match(front):
+        sign = match[1].rpartition("=")[2]
+        yield from (words.agency(sign[-length:]) for length in (5, 4, 3, 2) if words.agency(sign[-length:]))
 
 
 def agency_named(text: str) -> str:

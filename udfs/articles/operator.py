@@ -46,6 +46,7 @@ from udfs.articles.events import Event, Retraction, id_of, pack_event, unpack_ev
 from udfs.articles.identity import DAY_MS, IdentityPolicy, decide, is_waiting, without_waiting
 from udfs.articles.parse import EvidenceOf, Extractor, Reader, Rejected, parse_raw
 from udfs.articles.policy import ArticlesPolicy
+from udfs.articles.section_model import load_section_model
 from udfs.articles.signing import Signer
 
 STAGE = "parse"
@@ -281,9 +282,10 @@ class Sign(ProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         encoder = self._make_encoder() if self._make_encoder else _encoder_of(self._endpoints)
+        sections = load_section_model(self._endpoints.reference_data_folder())
         self._told: set[str] = set()
         self._counters = _Counters(runtime_context)
-        self._signer = Signer(encoder, self._policy, lambda: self._counters.count("encoded"))
+        self._signer = Signer(encoder, self._policy, lambda: self._counters.count("encoded"), sections)
         self._clock = clock_tag()
         self._quarantine = quarantine_tag()
 

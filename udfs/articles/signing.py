@@ -15,23 +15,34 @@ from state_schemas.articles import Article
 from state_schemas.codec import pack_text, pack_vector
 from udfs.articles.encoder import Encoder, encoder_input
 from udfs.articles.policy import ArticlesPolicy
+from udfs.articles.section_model import SectionModel, with_section
 from udfs.articles.signatures import SignaturePolicy, signature, text_hash
 
 
 class Signer:
-    """Holds an encoder and the last `signatures_kept` vectors. encoded: called for each text that was encoded anew."""
+    """Holds an encoder and the last `signatures_kept` vectors. encoded: called for each text that was encoded anew.
 
-    def __init__(self, encoder: Encoder, policy: ArticlesPolicy, encoded: Callable[[], None] = lambda: None) -> None:
+    sections: gives an article its section where the publisher named none.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        policy: ArticlesPolicy,
+        encoded: Callable[[], None] = lambda: None,
+        sections: SectionModel | None = None,
+    ) -> None:
         self._encoder = encoder
         self._kept = policy.signatures_kept
         self._signatures = SignaturePolicy(min_shingles=policy.min_shingles)
         self._encoded = encoded
+        self._sections = sections
         self._vectors: OrderedDict[str, bytes] = OrderedDict()
 
     def signed(self, article: Article, body: str) -> Article:
         """`article` with its body packed and its signatures. body: the plain text. Raises what the encoder raises."""
         found = signature(body, self._signatures)
-        return msgspec.structs.replace(
+        signed = msgspec.structs.replace(
             article,
             body=pack_text(body) if body else b"",
             content_hash=found.content_hash,
@@ -39,6 +50,7 @@ class Signer:
             embedding=self._vector(encoder_input(article.title, body or article.lede, article.language)),
             encoder_version=self._encoder.model_version,
         )
+        return with_section(signed, self._sections)
 
     def _vector(self, text: str) -> bytes:
         if not text:

@@ -36,8 +36,8 @@ _JOINED = re.compile(r"\s+(?:&|\+|and|und|y|e|et|en|och|og|i|и|та|ve|و)\s+|\
 _GENERIC_WORDS = """
     news nachrichten noticias actualites actualité actualités notizie nieuws nyheter nyheder uutiset novosti новости
     новини haber haberler haberleri berita أخبار اخبار 新闻 新聞 ニュース 뉴스 latest aktuell aktuelles article articles
-    artikel articolo articulo articulos story stories post posts read content clanek index home category kategorie categoria
-    section sections topic topics tag
+    artikel articolo articulo articulos story stories post posts read content clanek index home category kategorie
+    categoria section sections topic topics tag
 """
 _GENERIC = frozenset(map(fold_term, _GENERIC_WORDS.split()))
 _LANGUAGE_SEGMENT = re.compile(r"[a-z]{2}(?:[-_][a-z]{2,4})?", re.IGNORECASE)
