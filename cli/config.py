@@ -33,7 +33,7 @@ def check(context: click.Context, folder: Path | None) -> None:
     if not folder.is_dir():
         raise UserError(f"{folder} is no folder: name the one that holds editions.toml")
     faults: list[Fault] = []
-    good = [line for reader in (_pages, _feeds, _publishers, _others) for line in reader(folder, faults)]
+    good = [line for reader in (_pages, _feeds, _publishers, _words, _others) for line in reader(folder, faults)]
     for fault in faults:
         click.echo(str(fault), err=True)
     if faults:
@@ -98,11 +98,33 @@ def _publishers(folder: Path, faults: list[Fault]) -> list[str]:
     return [f"{FILE}: what is known of {len(found.by_host)} publishers' pages"]
 
 
+def _words(folder: Path, faults: list[Fault]) -> list[str]:
+    """topics.toml, labels.toml and the section classifier."""
+    from udfs.articles import labels, section_model, topics
+    from udfs.reference_faults import read_text
+
+    good: list[str] = []
+    text = read_text(folder / topics.FILE, faults)
+    if text is not None:
+        good.append(f"{topics.FILE}: {len(topics.parse_subtopics(text, faults))} topics")
+    text = read_text(folder / labels.FILE, faults)
+    if text is not None:
+        words = labels.parse_labels(text, faults)
+        agencies = {name for name, _ in words.agencies.values()}
+        good.append(f"{labels.FILE}: {len(words.sections)} words, {len(agencies)} agencies")
+    try:
+        good.append(f"{section_model.FILE}: {section_model.load_section_model(folder).version}")
+    except (section_model.SectionModelError, OSError) as error:
+        faults.append(Fault(section_model.FILE, 0, "", str(error)))
+    return good
+
+
 def _others(folder: Path, faults: list[Fault]) -> list[str]:
     """The stages' own files: that they can be read at all. Their content is checked by the stage that uses it."""
     from udfs.reference_faults import parse_toml, read_text
 
     checked = {"editions.toml", "sections.toml", "weights.toml", "publishers.toml"}
+    checked |= {"topics.toml", "labels.toml", "section_model.toml"}
     good: list[str] = []
     for path in sorted(folder.iterdir()):
         if path.name in checked or path.suffix not in {".toml", ".txt"}:

@@ -38,7 +38,7 @@ from udfs.articles.child import ChildError, ExtractionChild
 from udfs.articles.encoder import EncoderError, load_encoder
 from udfs.articles.parse import Reader
 from udfs.articles.policy import ArticlesPolicy
-from udfs.articles.section_model import load_section_model
+from udfs.articles.section_model import SectionModelError, load_section_model
 from udfs.articles.signing import Signer
 from udfs.profiles import ProfileError, policy
 
@@ -111,7 +111,7 @@ def parse(
     except KeyboardInterrupt:
         click.echo(f"broadsheet: interrupted; {written} records stand in {topic.name}", err=True)
         sys.exit(130)
-    except (KafkaClientError, ObjectStoreError, ChildError, EncoderError, ProfileError) as error:
+    except (KafkaClientError, ObjectStoreError, ChildError, EncoderError, ProfileError, SectionModelError) as error:
         raise UserError(str(error)) from None
     _told(found, stage, topic, written, as_json)
 
