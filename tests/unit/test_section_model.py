@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.typing import NDArray
 
+from cli.main import broadsheet
 from cli.section_samples import Sample
 from cli.section_training import (
     SECTIONS,
@@ -148,3 +151,18 @@ def test_seed_headlines_cover_every_section(tmp_path: Path) -> None:
     (tmp_path / "s.tsv").write_text("gardening\ten\tRoses\n", "utf-8")
     with pytest.raises(ValueError, match="line 1"):
         seed_texts(tmp_path / "s.tsv")
+
+
+def test_eval_labels_prints_one_object(tmp_path: Path) -> None:
+    done = CliRunner().invoke(broadsheet, ["eval", "labels", str(tmp_path), "--no-sections", "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["labels"]["samples"]
+    assert found["articles"] > 60
+    assert found["opinion"]["precision"] >= 0.95
+    assert found["fact_check"]["precision"] >= 0.95
+
+
+def test_train_sections_needs_articles(tmp_path: Path) -> None:
+    done = CliRunner().invoke(broadsheet, ["train", "sections", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "no article in" in done.output
