@@ -57,16 +57,6 @@ _SOURCE_LINE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Agency:
-    """A news agency. shared: signs that mean something else too, counted only alone in brackets or a byline."""
-
-    id: str
-    names: tuple[str, ...]
-    shared: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class LabelWords:
     """labels.toml turned round. sections, phrases: folded word -> label; front, back: what a title opens or ends with.
 
