@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 import math
@@ -24,9 +25,10 @@ from tokenizers import Tokenizer, normalizers
 from cli import encoder_build
 from cli.encoder import reference as reference_vectors
 from cli.encoder.charsmap import precompiled_charsmap
-from cli.encoder.graph import WEIGHT_LIMIT, Outliers, quantise_rows, write_graph
+from cli.encoder.graph import REFERENCE, WEIGHT_LIMIT, Form, quantise_rows, write_graph
 from cli.encoder.reference import ReferenceVector, read_reference, renew
 from cli.encoder.tokenizer_file import UNKNOWN_PENALTY, write_tokenizer
+from cli.encoder.units import LeftOut, chosen, measured, read_left_out, write_left_out
 from cli.encoder.weights import Pieces, WeightsError, dequantise, q4_blocks, read_weights
 from udfs.articles.encoder import OnnxEncoder
 
@@ -54,6 +56,7 @@ def q4(values: NDArray[np.float32]) -> tuple[bytes, NDArray[np.float32]]:
     """Q4_0 blocks of the values, and the values they stand for."""
     blocks = values.reshape(-1, 32)
     scales = (np.abs(blocks).max(axis=1) / 7).astype("<f2")
+    scales[scales == 0] = 1
     nibbles = (np.rint(blocks / scales.astype(np.float32)[:, None]).clip(-8, 7) + 8).astype(np.uint8)
     raw = b"".join(s.tobytes() + (n[:16] | n[16:] << 4).tobytes() for s, n in zip(scales, nibbles, strict=True))
     return raw, ((nibbles.astype(np.float32) - 8) * scales.astype(np.float32)[:, None]).reshape(values.shape)
@@ -248,27 +251,82 @@ def test_row_quantisation_is_off_by_half_a_step_at_most(rows: list[list[float]])
     assert np.all(np.abs(integers * scale[:, None] - weight) <= scale[:, None] * 0.501)
 
 
-@pytest.mark.parametrize("outliers", [(), (Outliers(unit=5), Outliers(channel=7)), (Outliers(unit=0, channel=0),) * 2])
-def test_the_graph_computes_the_encoder(tiny: Tiny, tmp_path: Path, outliers: tuple[Outliers, ...]) -> None:
-    write_graph(read_weights(tiny.path), tmp_path, outliers)
+PLAIN = Form(outliers={}, left_out=())
+
+
+@pytest.mark.parametrize(
+    ("form", "least"),
+    [(PLAIN, 0.998), (Form(outliers={0: 5, 1: 0}, left_out=()), 0.998), (REFERENCE, 0.999999)],
+    ids=["integers", "outliers in float", "reference"],
+)
+def test_the_graph_computes_the_encoder(tiny: Tiny, tmp_path: Path, form: Form, least: float) -> None:
+    write_graph(read_weights(tiny.path), tmp_path, form)
     session = session_of(tmp_path)
     for ids in ([0, 5, 2], [0, *range(4, 4 + POSITIONS - 2), 2]):
         tokens = np.array([ids], np.int64)
         states, vector = session.run(None, {"input_ids": tokens, "attention_mask": np.ones_like(tokens)})
         assert states.shape == (1, len(ids), HIDDEN)
-        assert vector[0] @ forward(tiny.tensors, ids) > 0.998
+        assert vector[0] @ forward(tiny.tensors, ids) > least
         assert np.linalg.norm(vector[0]) == pytest.approx(1, abs=1e-5)
 
 
-def test_padding_is_masked_out(tiny: Tiny, tmp_path: Path) -> None:
-    write_graph(read_weights(tiny.path), tmp_path, ())
-    session = session_of(tmp_path)
+def test_a_batch_is_refused_rather_than_computed_without_its_mask(tiny: Tiny, tmp_path: Path) -> None:
+    write_graph(read_weights(tiny.path), tmp_path, PLAIN)
     tokens = np.array([[0, 7, 8, 2, 1, 1, 1], [0, 9, 10, 11, 12, 13, 2]], np.int64)
-    (vectors,) = session.run(
-        ["sentence_embedding"], {"input_ids": tokens, "attention_mask": (tokens != 1).astype(np.int64)}
-    )
-    assert vectors[0] @ forward(tiny.tensors, [0, 7, 8, 2]) > 0.998
-    assert vectors[1] @ forward(tiny.tensors, tokens[1].tolist()) > 0.998
+    with pytest.raises(Exception, match="invalid dimensions"):
+        session_of(tmp_path).run(None, {"input_ids": tokens, "attention_mask": (tokens != 1).astype(np.int64)})
+
+
+# The units left out
+
+
+def test_units_that_never_vary_are_left_out_without_loss(tiny: Tiny, tmp_path: Path) -> None:
+    """With input weights of zero a unit is a constant: its mean in the bias stands for it wholly."""
+    constant = np.arange(0, INNER, 2)
+    weights = read_weights(tiny.path)
+    tensors = dict(weights.tensors)
+    for layer in range(LAYERS):
+        name = f"l{layer}.fi.w"
+        inner = tiny.tensors[name].copy()
+        inner[constant] = 0
+        tensors[name] = dataclasses.replace(tensors[name], raw=memoryview(q4(inner)[0]))
+    weights = dataclasses.replace(weights, tensors=tensors)
+    shares, means = measured(weights, [[0, 5, 6, 7, 2], [0, 9, 20, 2]])
+    assert shares.shape == means.shape == (LAYERS, INNER)
+    left_out = chosen(shares, means, 0.5, rounded_to=16)
+    assert [layer.units.tolist() for layer in left_out] == [constant.tolist()] * LAYERS
+    for name, form in (("all", REFERENCE), ("some", dataclasses.replace(REFERENCE, left_out=left_out))):
+        (tmp_path / name).mkdir()
+        write_graph(weights, tmp_path / name, form)
+    tokens = np.array([[0, 11, 12, 13, 14, 2]], np.int64)
+    inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
+    every, some = (session_of(tmp_path / name).run(["sentence_embedding"], inputs)[0][0] for name in ("all", "some"))
+    assert some == pytest.approx(every, abs=1e-5)
+
+
+def test_a_layer_keeps_whole_blocks_and_at_least_one() -> None:
+    shares = np.concatenate([np.full((1, 192), 1e-9), np.linspace(1, 2, 192)[None, :]])
+    left_out = chosen(shares, np.zeros_like(shares), 0.6)
+    assert [192 - len(layer.units) for layer in left_out] == [64, 128]
+    assert left_out[1].units.tolist() == list(range(64))  # the least shares
+
+
+def test_units_read_back_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "units.json"
+    written = (LeftOut(np.array([1, 5]), np.array([0.5, -0.25], np.float32)), LeftOut(np.array([], int), np.array([])))
+    write_left_out(written, "two texts", path)
+    for one, other in zip(read_left_out(path), written, strict=True):
+        assert one.units.tolist() == other.units.tolist()
+        assert one.means.tolist() == other.means.tolist()
+
+
+def test_the_shipped_units_fit_the_model() -> None:
+    layers = read_left_out()
+    assert len(layers) == 12
+    for layer in layers:
+        assert len(layer.units) == len(layer.means) == len(set(layer.units.tolist()))
+        assert all(0 <= unit < 1536 for unit in layer.units.tolist())
+        assert (1536 - len(layer.units)) % 64 == 0
 
 
 # The tokenizer
@@ -357,8 +415,8 @@ def known(
     tiny: Tiny, source: encoder_build.Source, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> list[ReferenceVector]:
     """Vectors of the tiny model take the place of the real one's; its layers have no known outliers."""
-    monkeypatch.setattr("cli.encoder.graph.OUTLIERS", ())
-    monkeypatch.setattr(write_graph, "__defaults__", ((),))
+    monkeypatch.setattr("cli.encoder.graph.OUTLIERS", {})
+    monkeypatch.setattr("cli.encoder.graph.read_left_out", lambda: ())
     oracle = Oracle(read_weights(tiny.path).tokenizer)
     vectors = [
         ReferenceVector("Latin", text, forward(tiny.tensors, oracle.ids(f"query: {text}")).astype(np.float32))
