@@ -197,14 +197,19 @@ def show(figures: list[Figure], as_json: bool) -> None:
         return
     table = Table("figure", "value", "unit", "against", "its value", "ratio")
     for figure in figures:
-        other = "" if figure.against_value is None else f"{figure.against_value:.1f}"
+        other = "" if figure.against_value is None else _shown(figure.against_value)
         ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
-        table.add_row(figure.name, f"{figure.value:.1f}", figure.unit, figure.against, other, ratio)
+        table.add_row(figure.name, _shown(figure.value), figure.unit, figure.against, other, ratio)
     Console().print(table)
+
+
+def _shown(value: float) -> str:
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.4g}"
 
 
 # Its commands stand in modules of their own; they use what is above, so they come last.
 import cli.bench_fetch  # noqa: E402
 import cli.bench_parse  # noqa: E402
 import cli.bench_poll  # noqa: E402
-import cli.bench_push  # noqa: E402, F401
+import cli.bench_push  # noqa: E402
+import cli.bench_signatures  # noqa: E402, F401

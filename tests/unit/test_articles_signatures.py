@@ -8,6 +8,7 @@ from datasketch import MinHash
 from hypothesis import given
 from hypothesis import strategies as st
 
+from udfs.articles.signatures import _TOKEN as TOKEN
 from udfs.articles.signatures import (
     PERMUTATIONS,
     SEED,
@@ -17,8 +18,10 @@ from udfs.articles.signatures import (
     minhash,
     shingle_hashes,
     signature,
+    tokens_of,
     words,
 )
+from udfs.articles.text import folded
 
 POLICY = SignaturePolicy()
 TEXT = " ".join(f"word{number} of the story" for number in range(60))
@@ -30,6 +33,18 @@ def test_signatures_are_datasketchs_bit_for_bit(numbers: list[int]) -> None:
     reference = MinHash(num_perm=PERMUTATIONS, seed=SEED, scheme="affine32", hashfunc=int)
     reference.update_batch(hashes.tolist())
     assert minhash(hashes) == reference.hashvalues.astype("<u4").tobytes()
+
+
+def test_long_texts_are_datasketchs_too() -> None:
+    hashes = shingle_hashes([str(number) for number in range(1_300)])  # several blocks
+    reference = MinHash(num_perm=PERMUTATIONS, seed=SEED, scheme="affine32", hashfunc=int)
+    reference.update_batch(hashes.tolist())
+    assert minhash(hashes) == reference.hashvalues.astype("<u4").tobytes()
+
+
+@given(st.text(st.sampled_from("aZ1 _'’“…—-€ß\n\u00a0\u00b4\u0301\u200dé東のไ") | st.characters(), max_size=60))
+def test_the_short_ways_to_tokens_give_those_of_the_folded_text(text: str) -> None:
+    assert tokens_of(text) == TOKEN.findall(folded(text))
 
 
 def test_the_estimate_is_near_the_true_similarity() -> None:
