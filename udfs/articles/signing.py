@@ -1,13 +1,14 @@
 """An article with its signatures filled in: content hash, MinHash, vector. The same in the job and in a replay.
 
-No Flink, no clock. What was encoded lately is kept by text hash: an update that changes labels alone, or goes back to
-an earlier text, costs no encoding.
+No Flink, no clock. What was signed and encoded lately is kept by the hash of its input: an update that changes labels
+alone, or goes back to an earlier text, costs neither; one that changes the end of a body costs a MinHash and no vector.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -16,11 +17,13 @@ from state_schemas.codec import pack_text, pack_vector
 from udfs.articles.encoder import Encoder, encoder_input
 from udfs.articles.policy import ArticlesPolicy
 from udfs.articles.section_model import SectionModel, with_section
-from udfs.articles.signatures import SignaturePolicy, signature, text_hash
+from udfs.articles.signatures import Signature, SignaturePolicy, signature, text_hash
+
+T = TypeVar("T")
 
 
 class Signer:
-    """Holds an encoder and the last `signatures_kept` vectors. encoded: called for each text that was encoded anew.
+    """Holds an encoder and the last `signatures_kept` signatures and vectors. encoded: called for each text so made.
 
     sections: gives an article its section where the publisher named none.
     """
@@ -33,15 +36,15 @@ class Signer:
         sections: SectionModel | None = None,
     ) -> None:
         self._encoder = encoder
-        self._kept = policy.signatures_kept
         self._signatures = SignaturePolicy(min_shingles=policy.min_shingles)
         self._encoded = encoded
         self._sections = sections
-        self._vectors: OrderedDict[str, bytes] = OrderedDict()
+        self._signed: _Latest[Signature] = _Latest(policy.signatures_kept)
+        self._vectors: _Latest[bytes] = _Latest(policy.signatures_kept)
 
     def signed(self, article: Article, body: str) -> Article:
         """`article` with its body packed and its signatures. body: the plain text. Raises what the encoder raises."""
-        found = signature(body, self._signatures)
+        found = self._signed.get(body, lambda: signature(body, self._signatures))
         signed = msgspec.structs.replace(
             article,
             body=pack_text(body) if body else b"",
@@ -55,13 +58,31 @@ class Signer:
     def _vector(self, text: str) -> bytes:
         if not text:
             return b""
+        return self._vectors.get(text, lambda: self._encode(text))
+
+    def _encode(self, text: str) -> bytes:
+        made = pack_vector(self._encoder.encode([text])[0])
+        self._encoded()
+        return made
+
+
+class _Latest(Generic[T]):
+    """What was made from the texts met last, at most `kept` of them."""
+
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self._made: OrderedDict[str, T] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def get(self, text: str, make: Callable[[], T]) -> T:
         key = text_hash(text)
-        known = self._vectors.get(key)
+        known = self._made.get(key)
         if known is None:
-            known = pack_vector(self._encoder.encode([text])[0])
-            self._encoded()
-        self._vectors[key] = known
-        self._vectors.move_to_end(key)
-        while len(self._vectors) > self._kept:
-            self._vectors.popitem(last=False)
+            known = make()
+        self._made[key] = known
+        self._made.move_to_end(key)
+        while len(self._made) > self._kept:
+            self._made.popitem(last=False)
         return known
