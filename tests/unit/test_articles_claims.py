@@ -103,6 +103,16 @@ def test_another_house_is_believed_where_it_was_asked_and_sent_the_reader_on() -
     assert found("https://reader.cdn.example/x/1", canonical=MAYOR, asked=STORM)[2] == "elsewhere"
 
 
+def test_an_address_inside_a_counters_was_not_asked() -> None:
+    asked = f"https://www.google.com/url?q={STORM}"
+    assert found("https://b.example/x/1", canonical=STORM, asked=asked) == (
+        "https://b.example/x/1",
+        "fetched",
+        "elsewhere",
+    )
+    assert found(STORM, canonical=STORM, asked=asked) == (STORM, "canonical", "")
+
+
 def test_a_claim_to_the_home_page_is_no_article() -> None:
     assert found(STORM, canonical="https://n.example/") == (STORM, "fetched", "home")
     assert found(STORM, canonical="/", og="https://n.example/storm-hits-lima") == (

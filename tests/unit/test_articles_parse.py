@@ -172,6 +172,30 @@ def test_a_retraction_names_the_article_by_its_url() -> None:
     )
 
 
+def test_an_archive_that_lost_its_copy_takes_no_article_back() -> None:
+    for address in (
+        "https://web.archive.org/web/2026/https://n.example/wirtschaft/schleuse",
+        "https://n-example.cdn.ampproject.org/c/s/n.example/wirtschaft/schleuse",
+        "https://www.google.com/url?q=https://n.example/wirtschaft/schleuse",
+    ):
+        refused = parse_raw(raw(None, kind="retraction", url=address, reason="gone"), READER, PLAIN, nothing)
+        assert refused == Rejected("retraction_elsewhere", address)
+        by_us = parsed(raw(None, kind="retraction", url=address, reason="Court order", by_operator=True)).event
+        assert isinstance(by_us, Retraction)
+        assert by_us.article_id == article_id("n.example/wirtschaft/schleuse")
+
+
+def test_only_addresses_of_its_own_site_are_an_articles_other_addresses() -> None:
+    own = parsed(raw(url="https://amp.n.example/kurz?id=1", final_url="https://n.example/wirtschaft/schleuse?a=1"))
+    assert {alias.article_id for alias in own.aliases} == {
+        article_id("n.example/kurz?id=1"),
+        article_id("n.example/wirtschaft/schleuse?a=1"),
+    }
+    # Who redirects to another's article and answers 410 later would take it back.
+    led = parsed(raw(url="https://b.example/x", final_url="https://n.example/wirtschaft/schleuse"))
+    assert led.aliases == ()
+
+
 def test_variants_are_the_same_article() -> None:
     bare = HTML.replace('<link rel="canonical" href="https://n.example/wirtschaft/schleuse">', "")
     forms = ("", "/amp", "?outputType=amp", "?print=1", "#top", "?utm_source=x")

@@ -22,6 +22,7 @@ from udfs.articles.wrappers import unwrapped, wraps
 __all__ = [
     "MAX_URL_CHARS",
     "TrackingParameters",
+    "answering_site",
     "clean",
     "identity_form",
     "is_home_page",
@@ -129,6 +130,12 @@ def identity_form(canonical: str) -> str:
 def site(url: str) -> str:
     """The registrable domain of a URL ("example.co.uk"); an address as it is; two labels where no registry is known."""
     return registrable_domain(urlsplit(url).hostname or "")
+
+
+def answering_site(url: str) -> str:
+    """The registrable domain that answers where `url` is asked: of a wrapper its own; empty for no http(s) address."""
+    parts = _split(url)
+    return "" if parts is None else registrable_domain(parts.host.strip("[]"))
 
 
 def is_home_page(url: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urljoin, urlsplit
 
 from udfs.articles.address_forms import is_article_like, is_date
-from udfs.articles.canonical import clean, identity_form, is_home_page, site
+from udfs.articles.canonical import answering_site, clean, identity_form, is_home_page, site
 from udfs.articles.tracking import TrackingParameters
 
 UrlSource = Literal["canonical", "og", "fetched"]
@@ -88,6 +88,8 @@ def canonical_url(
     og_claim = _claimed(base_url, og, own, tracking)
     main_claim = _claimed(base_url, main, own, tracking)
     asked_for = _address(asked, tracking) if asked else None
+    if asked_for is not None and answering_site(asked) != site(asked_for.url):
+        asked_for = None  # a counter or scanner sent the reader here, not the site whose address it had inside
     elsewhere, refused = "", ""
     first, refusal = _one_of(canonicals, [own, asked_for, og_claim, main_claim])
     claims: tuple[tuple[_Address | None, Refusal, UrlSource, _Address | None], ...] = (

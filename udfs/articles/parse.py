@@ -17,7 +17,14 @@ from state_schemas.articles import Article
 from state_schemas.codec import DecodeError, unpack_bytes
 from state_schemas.fetching import Body, RawItem
 from state_schemas.ids import article_id
-from udfs.articles.canonical import TrackingParameters, clean, identity_form, load_tracking_parameters
+from udfs.articles.canonical import (
+    TrackingParameters,
+    answering_site,
+    clean,
+    identity_form,
+    load_tracking_parameters,
+    site,
+)
 from udfs.articles.entities import load_entity_finder
 from udfs.articles.events import Alias, Reading, Reinstatement, Retraction
 from udfs.articles.extract import Extraction, Rejection, extract_entry, extract_page
@@ -137,9 +144,15 @@ def parse_raw(raw: RawItem, reader: Reader, extractor: Extractor, evidence: Evid
 
 
 def _command(raw: RawItem, reader: Reader) -> Parsed | Rejected:
-    article = raw.article_id if _ARTICLE_ID.fullmatch(raw.article_id) else _id_at(raw.final_url or raw.url, reader)
+    address = raw.final_url or raw.url
+    article = raw.article_id if _ARTICLE_ID.fullmatch(raw.article_id) else _id_at(address, reader)
     if not article:
         return Rejected("url_invalid", raw.url[:500])
+    if raw.kind == "retraction" and not raw.by_operator and not raw.article_id:
+        inside = clean(address, reader.tracking)
+        if inside is None or answering_site(address) != site(inside):
+            # An archive or a counter that has no such address any more says nothing of the page inside.
+            return Rejected("retraction_elsewhere", raw.url[:500])
     found_ms = raw.found_ms or raw.fetched_ms
     if raw.kind == "reinstatement":
         return Parsed(Reinstatement(article_id=article, read_ms=raw.fetched_ms, found_ms=found_ms))
@@ -164,8 +177,10 @@ def _id_at(url: str, reader: Reader) -> str:
 
 
 def _aliases(raw: RawItem, reading: Reading, reader: Reader) -> tuple[Alias, ...]:
-    own = reading.article.article_id
-    met = dict.fromkeys(_id_at(url, reader) for url in (raw.url, raw.final_url) if url)
+    """Addresses of the article's own site: who leads his readers to another's article cannot take that back."""
+    own, its_site = reading.article.article_id, site(reading.article.canonical_url)
+    asked = (url for url in (raw.url, raw.final_url) if url and answering_site(url) == its_site)
+    met = dict.fromkeys(_id_at(url, reader) for url in asked)
     return tuple(Alias(article_id=one, leads_to=own, read_ms=raw.fetched_ms) for one in met if one not in ("", own))
 
 
