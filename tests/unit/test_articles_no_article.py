@@ -100,6 +100,13 @@ def test_a_huge_wall_of_words_is_judged_in_a_moment() -> None:
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the captured pages are not here")
+def test_a_title_of_blanks_is_read_in_a_moment() -> None:
+    found = read(
+        Sample("", f"<html><head><title>{' ' * 1_000_000}Not found</title></head><body><h1>x</h1></body></html>")
+    )
+    assert isinstance(found, Rejection)
+
+
 def test_every_captured_article_page_is_an_article() -> None:
     refused = []
     for number, line in enumerate((SHARED / "truth.jsonl").read_text("utf-8").splitlines()):

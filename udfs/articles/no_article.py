@@ -95,6 +95,7 @@ _NUMBERS = frozenset({"400", "401", "403", "404", "405", "406", "408", "410", "4
                       "503", "504", "520", "521", "522", "523", "524", "525", "1020"})  # fmt: skip
 _OF_NUMBER = {"404": "soft_404", "410": "soft_404", "451": "region_wall", "403": "bot_check", "401": "login_wall"}
 # What cuts a <title> into headline and site; a colon cuts headlines themselves.
+_MAX_HEADING_CHARS = 2_000  # blanks and all
 _TITLE_PARTS = re.compile(r"\s*[|¦｜»•·]\s*|\s+[-–—]\s+")
 
 _CHALLENGERS = re.compile(
@@ -185,7 +186,9 @@ def _by_heading(seen: Candidate, policy: NoArticlePolicy) -> str:
     size = len(seen.text)
     if size >= policy.heading_chars or seen.announced or (seen.dated and seen.described):
         return ""
-    for heading in (seen.title, *seen.page.headings[:2], seen.page.title, seen.page.first("og:title")):
+    for stated in (seen.title, *seen.page.headings[:2], seen.page.title, seen.page.first("og:title")):
+        # Blanks once: a pattern would search a megabyte of them from each to the end.
+        heading = " ".join(stated[:_MAX_HEADING_CHARS].split())
         if reason := _heading_reason(heading, seen.house):
             return reason
         parts = _TITLE_PARTS.split(heading)
