@@ -210,7 +210,7 @@ def _without_tail(segments: list[str]) -> bool:
         return False
     while last.endswith(_BLANKS):
         last = next(last.removesuffix(blank) for blank in _BLANKS if last.endswith(blank))
-    if last.strip("."):
+    if last.strip(".") and not _SESSION_SEGMENT.fullmatch(last):
         segments[-1] = last
     else:
         segments.pop()
@@ -249,14 +249,13 @@ def _decoded(pair: str) -> tuple[str, str]:
 def _route(parts: _Parts, path: str, query: str, tracking: TrackingParameters) -> str:
     """The fragment where it names the page: `#!...`, and `#/...` on a page that is nothing without it."""
     fragment = parts.fragment
-    if not any(char.isalnum() for char in fragment):
-        return ""
     bare = path == "/" and all(_is_form(pair) for pair in query.split("&") if pair)
     if not fragment.startswith("!") and not (fragment.startswith("/") and bare):
         return ""
     route, _, own = fragment.partition("?")
     own = _clean_query(own, tracking, parts.host, forms=False)
-    return f"#{_percent(route, _ENCODE_IN_PATH)}{'?' + own if own else ''}"
+    named = f"{_percent(route, _ENCODE_IN_PATH)}{'?' + own if own else ''}"
+    return f"#{named}" if any(char.isalnum() for char in named) else ""
 
 
 def _percent(text: str, pattern: re.Pattern[str]) -> str:
