@@ -36,11 +36,12 @@ class ArticleRow(State, frozen=True):
     """One article. Instants: ms UTC. Hashes: 8 bytes of BLAKE2b, empty for an empty field.
 
     version: of the last record sent, 0 for an address under which no article was met yet (see RareFacts). language:
-    whose log it stands in. read_ms: when what it holds was fetched; with `tie` (8 bytes of the whole content) it orders
-    versions that were fetched at the same instant. from_page: an article's page was read; entries alone never change it
-    again. removed_ms: when it was retracted, 0 if it was not. removed: its log says it is gone. met_day: days since
-    1970 of the last event, for expiry. published_s: the claimed date in seconds since 1970, 0 for none. redated_day:
-    the day of reading for which a version was last sent because of its date alone.
+    whose log it stands in. read_ms: when what it holds was fetched, below 0 if told by others than its own site;
+    with `tie` (8 bytes of the whole content) it orders versions that were fetched at the same instant. from_page:
+    an article's page was read; entries alone never change it again. removed_ms: when it was retracted, 0 if it was
+    not. removed: its log says it is gone. met_day: days since 1970 of the last event, for expiry. published_s: the
+    claimed date in seconds since 1970, 0 for none. redated_day: the day of reading for which a version was last
+    sent because of its date alone.
     """
 
     VERSION: ClassVar[int] = 2

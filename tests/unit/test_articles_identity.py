@@ -30,6 +30,7 @@ def reading(
     alone: bool = False,
     lede_from: str = "og",
     published_ms: int | None = None,
+    others: bool = False,
 ) -> Reading:
     article = Article(
         article_id="ab" * 16,
@@ -49,7 +50,7 @@ def reading(
         from_entry=not page,
         sources={"lede": lede_from} if lede else {},
     )
-    return Reading(article=article, body=body, read_ms=read_ms, from_page=page, alone=alone)
+    return Reading(article=article, body=body, read_ms=read_ms, from_page=page, alone=alone, by_others=others)
 
 
 def gone(read_ms: int = NOW, found_ms: int = NOW - 60_000, *, by_operator: bool = False, **more: str) -> Retraction:
@@ -132,6 +133,21 @@ def test_the_page_updates_what_the_entry_told() -> None:
 
 def test_an_entry_read_again_after_its_page_is_a_duplicate() -> None:
     assert statuses(reading(), reading(page=False, body="", title="Dam", read_ms=NOW + 5)) == ["new", "duplicate"]
+
+
+def test_another_publishers_entry_never_counts_where_the_articles_own_site_said_anything() -> None:
+    theirs = reading(title="Dam fails!", lede="Panic.", language="de", page=False, others=True, read_ms=NOW + DAY_MS)
+    own = reading(page=False)
+    _, decisions = run(own, theirs)
+    assert not decisions[1].send
+    row, decisions = run(theirs, own)
+    assert isinstance(decisions[1].send[-1], Article)
+    assert (decisions[1].send[-1].title, decisions[1].send[-1].language) == ("Dam holds", "en")
+    assert row is not None
+    assert row.read_ms == NOW
+    later = reading(title="Dam fails again!", page=False, others=True, read_ms=NOW + 2 * DAY_MS)
+    assert statuses(theirs, later) == ["new", "update"], "where nobody else tells of it, their latest word counts"
+    assert statuses(gone(NOW + 3 * DAY_MS), theirs) == ["waiting", "removed"]
 
 
 def test_a_change_of_language_moves_the_article_between_logs() -> None:
@@ -388,6 +404,7 @@ _EVENTS = st.one_of(
         language=st.sampled_from(["en", "de"]),
         published_ms=st.sampled_from([None, NOW, NOW - 3 * DAY_MS]),
     ),
+    st.builds(reading, **_PAGES, page=st.just(False), others=st.just(True), language=st.sampled_from(["en", "de"])),
     _RETRACTIONS,
 )
 # A re-check knows its language from those that came with their entry: these agree.

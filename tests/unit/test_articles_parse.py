@@ -15,8 +15,8 @@ from state_schemas.codec import pack_text
 from state_schemas.fetching import Body, Entry, RawItem
 from state_schemas.ids import article_id
 from state_schemas.sources import Origin
+from udfs.articles.events import Reading, Retraction
 from udfs.articles.extract import Extraction, Rejection
-from udfs.articles.identity import Reading, Retraction
 from udfs.articles.parse import InProcess, Parsed, Reader, Rejected, parse_raw
 from udfs.articles.policy import ArticlesPolicy
 
@@ -194,6 +194,23 @@ def test_only_addresses_of_its_own_site_are_an_articles_other_addresses() -> Non
     # Who redirects to another's article and answers 410 later would take it back.
     led = parsed(raw(url="https://b.example/x", final_url="https://n.example/wirtschaft/schleuse"))
     assert led.aliases == ()
+
+
+def test_what_others_tell_of_an_article_is_marked() -> None:
+    def by_others(**fields: object) -> tuple[bool, bool]:
+        event = parsed(raw(**fields)).event  # type: ignore[arg-type]
+        assert isinstance(event, Reading)
+        return event.by_others, event.from_page
+
+    theirs = Origin(publisher="b.example")
+    assert by_others() == (False, True)
+    assert by_others(origin=theirs) == (False, True), "the page itself, whoever listed it"
+    assert by_others(html=None, kind="entry", entry=ENTRY) == (False, False)
+    assert by_others(html=None, kind="entry", entry=ENTRY, origin=Origin(publisher="www.n.example")) == (False, False)
+    assert by_others(html=None, kind="entry", entry=ENTRY, origin=theirs) == (True, False)
+    archive = "https://web.archive.org/web/2026/https://n.example/wirtschaft/schleuse"
+    assert by_others(url=archive, final_url=archive) == (True, False)
+    assert by_others(final_url="https://reader.cdn.example/1", url="https://n.example/wirtschaft/schleuse")[1]
 
 
 def test_variants_are_the_same_article() -> None:

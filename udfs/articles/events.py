@@ -13,6 +13,8 @@ from state_schemas.articles import Article
 from state_schemas.rows import ReadingRank
 
 _HASH_BYTES = 8
+# Longer than any two instants of fetching lie apart (31,000 years), and far from the end of 64 bits.
+_BEFORE_ALL_MS = 10**15
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
@@ -20,7 +22,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
 
     read_ms: when it was fetched. from_page: read off its page, not told by the feed alone. body: its text.
     alone: a known page, checked again without its feed's entry: what only the entry may have stated (a lede that the
-    page does not state itself, the language) stays as it was.
+    page does not state itself, the language) stays as it was. by_others: told by another site than the article's own,
+    a feed's entry or a copy in an archive: it never counts where the article's own site said anything.
     """
 
     article: Article
@@ -28,6 +31,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
     read_ms: int
     from_page: bool
     alone: bool = False
+    by_others: bool = False
 
 
 class Retraction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=True):
@@ -80,8 +84,8 @@ def id_of(event: Event) -> str:
 
 
 def rank_of(event: Reading) -> ReadingRank:
-    """By which of two readings counts."""
-    return event.from_page, event.read_ms, tie_of(event)
+    """By which of two readings counts: what others tell is older than all that the article's own site says."""
+    return event.from_page, event.read_ms - (_BEFORE_ALL_MS if event.by_others else 0), tie_of(event)
 
 
 def states_lede(event: Reading) -> bool:

@@ -133,7 +133,7 @@ def _new(
         first_seen_ms=article.found_ms,
         version=1,
         language=article.language,
-        read_ms=event.read_ms,
+        read_ms=rank_of(event)[1],
         tie=tie_of(event),
         from_page=event.from_page,
         met_day=now_ms // DAY_MS,
@@ -212,7 +212,7 @@ def _read(row: ArticleRow, event: Reading, now_ms: int, policy: IdentityPolicy) 
     if wins:
         next_row = msgspec.structs.replace(
             next_row,
-            read_ms=event.read_ms,
+            read_ms=rank[1],
             tie=tie_of(event),
             from_page=event.from_page,
             published_s=claimed_s(event.article),
@@ -287,12 +287,10 @@ def _commanded(row: ArticleRow, at_ms: int, withheld: bool) -> ArticleRow:
 
 
 def _redated(row: ArticleRow, event: Reading) -> bool:
-    """Whether the claimed date is in another day than the row's. Between page and entry that means nothing."""
+    """Whether the claimed date is in another day than the row's. Between page, entry and others it means nothing."""
     new = claimed_s(event.article)
-    return (
-        bool(new and row.published_s and row.from_page == event.from_page)
-        and new // 86_400 != row.published_s // 86_400
-    )
+    alike = row.from_page == event.from_page and (row.read_ms < 0) == event.by_others
+    return bool(new and row.published_s and alike) and new // 86_400 != row.published_s // 86_400
 
 
 def _faults(row: ArticleRow | None, made: ArticleRow, event: Reading, policy: IdentityPolicy) -> tuple[DateFault, ...]:

@@ -265,13 +265,24 @@ def _reading(raw: RawItem, found: Extraction, reader: Reader) -> Reading:
         corrections=found.corrections,
         sources=found.sources | ({"rejected": found.rejected} if found.rejected else {}),
     )
+    by_others = _by_others(raw, found)
     return Reading(
         article=article,
         body=found.body,
         read_ms=raw.fetched_ms,
-        from_page=not found.from_entry,
+        from_page=not found.from_entry and not by_others,
         alone=_alone(raw),
+        by_others=by_others,
     )
+
+
+def _by_others(raw: RawItem, found: Extraction) -> bool:
+    """Whether another site than the article's own tells of it: a feed of another publisher, or who serves a copy."""
+    own = site(found.canonical_url)
+    if found.from_entry:
+        # Publishers go by the name of their site. One that does not is another to all its articles alike.
+        return answering_site(f"http://{raw.origin.publisher}/") != own
+    return own not in (answering_site(raw.final_url or raw.url), answering_site(raw.url))
 
 
 def _source(raw: RawItem) -> str:
