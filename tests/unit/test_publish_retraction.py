@@ -258,6 +258,28 @@ def test_a_retraction_during_the_rollback_takes_it_back() -> None:
     assert (_shown(store), _pointer(store).pinned_until_ms, _pointer(store).sequence) == (["c"], 0, 5)
 
 
+class _PurgedMeanwhile(_RetractedMeanwhile):
+    """And publishing has moved the pointer on before the rollback takes itself back."""
+
+    async def replace(self, key: str, data: bytes, etag: str) -> str:
+        moved_to = await super().replace(key, data, etag)
+        if key == pointer_key("en-gb", "top") and "rolled_back" in decode_record(Pointer, data).marks:
+            pointer = decode_record(Pointer, data)
+            await super().replace(key, encode_record(replace(pointer, sequence=pointer.sequence + 1)), moved_to)
+        return moved_to
+
+
+def test_a_rollback_that_publishing_overtook_leaves_the_pointer_to_it() -> None:
+    store = _PurgedMeanwhile()
+    edition = None
+    for cycle, article in enumerate(("a", "b", "c"), 1):
+        edition = _publish(store, _cycle(cycle, _page(article)), edition).edition
+        store.objects.pop(tombstone_key("b"), None)
+    with pytest.raises(RollbackError, match="retracted"):
+        _roll(store, to=2)
+    assert (_pointer(store).version, _pointer(store).sequence) == (2, 5)
+
+
 def test_an_object_that_is_no_page_is_refused_plainly() -> None:
     store, _ = _three_versions()
     store.objects["pages/en-gb/top/v1"] = b"{"
