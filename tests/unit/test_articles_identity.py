@@ -244,6 +244,13 @@ def test_what_waits_is_bounded_and_the_latest_retraction_stays() -> None:
     assert without_waiting(row) is None
 
 
+def test_what_the_operator_said_is_not_forgotten_for_a_flood_of_re_checks() -> None:
+    checks = [reading(title=f"Dam {n}", alone=True, read_ms=NOW + n) for n in range(1, 20)]
+    _, decisions = run(gone(NOW, by_operator=True), *checks, reading(read_ms=NOW + 30))
+    assert decisions[-1].status == "removed"
+    assert not decisions[-1].send
+
+
 def test_an_operators_retraction_holds_until_it_is_taken_back() -> None:
     later = reading(title="Dam again", read_ms=NOW + 9)
     row, decisions = run(reading(), gone(NOW + 5, by_operator=True), later)

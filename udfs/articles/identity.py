@@ -117,12 +117,19 @@ def _unmet(row: ArticleRow | None, event: Event, now_ms: int, policy: IdentityPo
         told = [data for data, one in events.items() if isinstance(one, Retraction) and not one.by_operator]
         for data in sorted(told, key=lambda data: events[data].read_ms)[:-1]:
             del events[data]
-    ordered = sorted(events, key=lambda data: (events[data].read_ms, data))[-policy.waiting_events :]
+    # What the operator said goes last of all: no flood of re-checks makes it forgotten.
+    ordered = sorted(events, key=lambda data: (_is_command(events[data]), events[data].read_ms, data))
+    ordered = ordered[-policy.waiting_events :]
     while sum(map(len, ordered)) > policy.waiting_bytes:
         del ordered[0]
+    ordered.sort(key=lambda data: (events[data].read_ms, data))
     base = row if row is not None else _empty(now_ms)
     met = msgspec.structs.replace(base, met_day=max(base.met_day, now_ms // DAY_MS))
     return Decision("waiting", _with(met, waiting=tuple(ordered)))
+
+
+def _is_command(event: Event) -> bool:
+    return isinstance(event, Reinstatement) or (isinstance(event, Retraction) and event.by_operator)
 
 
 def _new(
