@@ -16,7 +16,7 @@ from state_schemas.fetching import Body, Entry, RawItem
 from state_schemas.quarantine import Quarantined
 from state_schemas.sources import Origin
 from tests.operators.fake_flink import Harness
-from udfs.articles.events import Reading, Retraction, id_of, pack_event, unpack_event
+from udfs.articles.events import Reading, Reinstatement, Retraction, id_of, pack_event, unpack_event
 from udfs.articles.extract import Extraction, Rejection
 from udfs.articles.identity import DAY_MS
 from udfs.articles.operator import Clock, Decide, Extract, Outgoing, Sign, itself, shard_of
@@ -184,6 +184,25 @@ def test_a_flood_of_retractions_takes_bounded_room_and_the_newest_wait(extract: 
     assert max(map(len, rows.values())) < 200
     decide.advance(3 * DAY_MS)
     assert decide.store.maps["rows", "abc"] == {}, "two days are long enough to wait"
+
+
+def test_what_the_operator_withholds_is_never_forgotten(extract: Harness) -> None:
+    decide = Harness(lambda: Decide(ArticlesPolicy(waiting_rows=1, row_days=5, min_shingles=8)))
+    ((key, event),) = events(extract, raw())
+    never_met, met = key + "0" * 29, id_of(unpack_event(event))
+    through(decide, [(key, event)])
+    for article in (never_met, met):
+        withheld = Retraction(article_id=article, read_ms=40, found_ms=40, reason="court order", by_operator=True)
+        decide.send(key, (key, pack_event(withheld)))
+    for number in range(1, 9):
+        flood = Retraction(article_id=key + f"{number:029x}", read_ms=40, found_ms=40, reason="gone")
+        decide.send(key, (key, pack_event(flood)))
+    decide.advance(9 * DAY_MS)
+    assert sorted(decide.store.maps["rows", key]) == sorted([never_met, met])
+    back = Reinstatement(article_id=met, read_ms=50, found_ms=50)
+    decide.send(key, (key, pack_event(back)))
+    decide.advance(18 * DAY_MS)
+    assert sorted(decide.store.maps["rows", key]) == [never_met]
 
 
 def test_a_flood_leaves_alone_what_was_met_meanwhile(extract: Harness) -> None:

@@ -93,6 +93,14 @@ def is_waiting(row: ArticleRow) -> bool:
     return not row.version and not (row.rare or _NOTHING).leads_to
 
 
+def is_withheld(row: ArticleRow) -> bool:
+    """Whether the operator's last word on the article is that it is taken back: such a row is never forgotten."""
+    rare = row.rare or _NOTHING
+    waiting = filter(_is_command, map(unpack_event, rare.waiting))
+    told = [(event.read_ms, isinstance(event, Retraction)) for event in waiting]
+    return max([(rare.command_ms, rare.withheld), *told])[1]
+
+
 def changed_fields(row: ArticleRow, event: Reading) -> tuple[str, ...]:
     """Which of title, lede, body and labels differ from the row's."""
     hashes = hashes_of(event)

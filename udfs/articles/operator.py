@@ -43,7 +43,7 @@ from state_schemas.topics import ITEMS_RAW
 from udfs.articles.child import ExtractionChild
 from udfs.articles.encoder import Encoder, load_encoder
 from udfs.articles.events import Event, Retraction, id_of, pack_event, unpack_event
-from udfs.articles.identity import DAY_MS, IdentityPolicy, decide, is_waiting, without_waiting
+from udfs.articles.identity import DAY_MS, IdentityPolicy, decide, is_waiting, is_withheld, without_waiting
 from udfs.articles.parse import EvidenceOf, Extractor, Reader, Rejected, parse_raw
 from udfs.articles.policy import ArticlesPolicy
 from udfs.articles.section_model import load_section_model
@@ -225,6 +225,8 @@ class Decide(KeyedProcessFunction):
             row = load_state(ArticleRow, self._rows.get(oldest))
             if row is None or row.version or row.rare is None or not row.rare.waiting:
                 continue  # it was met, or forgotten
+            if is_withheld(row):
+                continue  # few, and ours
             self._counters.count("waited_in_vain")
             left = without_waiting(row)
             if left is None:
@@ -234,14 +236,14 @@ class Decide(KeyedProcessFunction):
         self._waiting.update(ids[-most:])
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[bytes]:
-        """Once a day and shard: forget the rows that were last met more than `row_days` ago."""
+        """Once a day and shard: forget the rows that were last met more than `row_days` ago and are not withheld."""
         now_ms = ctx.timer_service().current_processing_time()
         today = now_ms // DAY_MS
         expired = []
         for article, data in self._rows.items():
             row = load_state(ArticleRow, data)
             days = self._policy.row_days if row is None or not is_waiting(row) else self._policy.waiting_days
-            if row is None or row.met_day < today - days:
+            if row is None or (row.met_day < today - days and not is_withheld(row)):
                 expired.append(article)
         for article in expired:
             self._rows.remove(article)
