@@ -90,7 +90,8 @@ def canonical_url(
     asked_for = _address(asked, tracking) if asked else None
     if asked_for is not None and answering_site(asked) != site(asked_for.url):
         asked_for = None  # a counter or scanner sent the reader here, not the site whose address it had inside
-    elsewhere, refused = "", ""
+    elsewhere = ""
+    refused: Refusal = ""
     first, refusal = _one_of(canonicals, [own, asked_for, og_claim, main_claim])
     claims: tuple[tuple[_Address | None, Refusal, UrlSource, _Address | None], ...] = (
         (first, refusal, "canonical", og_claim),
@@ -102,9 +103,9 @@ def canonical_url(
             if refusal == "elsewhere":
                 elsewhere = elsewhere or claim.url
             elif not refusal:
-                return Canonical(_shown(claim, own, tracking), source, elsewhere, _known(refused))
+                return Canonical(_shown(claim, own, tracking), source, elsewhere, refused)
         refused = refused or refusal
-    return Canonical(own.url, "fetched", elsewhere, _known(refused))
+    return Canonical(own.url, "fetched", elsewhere, refused)
 
 
 def stated_address(node: Mapping[str, Any]) -> str:
@@ -126,10 +127,6 @@ def linked_canonical(header: str) -> str:
         if _CANONICAL_LINK.search(parameters):
             return str(target).strip()
     return ""
-
-
-def _known(refused: str) -> Refusal:
-    return refused  # type: ignore[return-value]
 
 
 def _address(url: str, tracking: TrackingParameters) -> _Address | None:
