@@ -16,11 +16,11 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from publishers import Answering, serving, until
 from topics import records
 
 from cli.jobs import submit_job, wait_jobs
@@ -88,8 +88,8 @@ class Press:
 def press(own_stack: Stack) -> Iterator[Press]:
     made = Press()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the library's name
+    class Handler(Answering):
+        def do_GET(self) -> None:  # noqa: N802 - the library's name
             host = self.headers.get("Host", "")
             if self.path == "/robots.txt":
                 self.give(404, b"", "text/plain")
@@ -102,7 +102,7 @@ def press(own_stack: Stack) -> Iterator[Press]:
                 page = f"<html lang='en'><head><title>Tide report</title></head><body>{text}</body></html>"
                 self.give(200, page.encode(), "text/html; charset=utf-8")
 
-        def do_POST(self) -> None:  # the library's name
+        def do_POST(self) -> None:  # noqa: N802 - the library's name
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if self.headers.get("Host") != "hub.example":
                 return self.give(404, b"", "text/plain")
@@ -110,32 +110,8 @@ def press(own_stack: Stack) -> Iterator[Press]:
             threading.Thread(target=made.subscribe, args=(form,)).start()
             return self.give(202, b"", "text/plain")
 
-        def give(self, status: int, body: bytes, kind: str) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    port = int(own_stack.endpoints.gateway.rpartition(":")[2])
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield made
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def until(condition: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait for a condition; the limit only ends a test that would hang."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
+    with serving(own_stack, Handler):
+        yield made
 
 
 def run(stack: Stack, *arguments: str) -> str:

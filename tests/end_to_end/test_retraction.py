@@ -10,12 +10,10 @@ import asyncio
 import json
 import os
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 
 import pytest
 
@@ -26,6 +24,7 @@ from state_schemas.codec import decode_record
 from state_schemas.pages import Page, Pointer, Tombstone, pointer_key, tombstone_key
 from state_schemas.stories import StoryChange
 from state_schemas.topics import STORY_CHANGES
+from tests.end_to_end.publishers import Answering, serving, until
 from tests.end_to_end.topics import records
 
 HOST = "tide.example"
@@ -82,32 +81,16 @@ class Newsroom:
 def newsroom(own_stack: Stack) -> Iterator[Newsroom]:
     made = Newsroom()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the library's name
+    class Handler(Answering):
+        def do_GET(self) -> None:  # noqa: N802 - the library's name
             if self.path == "/robots.txt":
                 return self.give(404, b"")
             if self.path == "/feed.xml":
                 return self.give(200, made.document(), "application/rss+xml")
             return self.give(*made.page(self.path))
 
-        def give(self, status: int, body: bytes, kind: str = "text/html; charset=utf-8") -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    port = int(own_stack.endpoints.gateway.rpartition(":")[2])
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield made
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(own_stack, Handler):
+        yield made
 
 
 class Origin:
@@ -136,14 +119,6 @@ class Origin:
 
     def pointer(self) -> Pointer:
         return decode_record(Pointer, self.read(pointer_key("en-gb", "top")))
-
-
-def until(condition: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait for a condition; the limit only ends a test that would hang."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
 
 
 def run(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -247,14 +247,19 @@ class _RetractedMeanwhile(MemoryObjects):
         return moved_to
 
 
-def test_a_retraction_during_the_rollback_takes_it_back() -> None:
-    store = _RetractedMeanwhile()
+def _refused_after_the_move(store: _RetractedMeanwhile) -> None:
+    """Three versions are published, and the rollback to the second is refused."""
     edition = None
     for cycle, article in enumerate(("a", "b", "c"), 1):
         edition = _publish(store, _cycle(cycle, _page(article)), edition).edition
         store.objects.pop(tombstone_key("b"), None)
     with pytest.raises(RollbackError, match="retracted"):
         _roll(store, to=2)
+
+
+def test_a_retraction_during_the_rollback_takes_it_back() -> None:
+    store = _RetractedMeanwhile()
+    _refused_after_the_move(store)
     assert (_shown(store), _pointer(store).pinned_until_ms, _pointer(store).sequence) == (["c"], 0, 5)
 
 
@@ -271,12 +276,7 @@ class _PurgedMeanwhile(_RetractedMeanwhile):
 
 def test_a_rollback_that_publishing_overtook_leaves_the_pointer_to_it() -> None:
     store = _PurgedMeanwhile()
-    edition = None
-    for cycle, article in enumerate(("a", "b", "c"), 1):
-        edition = _publish(store, _cycle(cycle, _page(article)), edition).edition
-        store.objects.pop(tombstone_key("b"), None)
-    with pytest.raises(RollbackError, match="retracted"):
-        _roll(store, to=2)
+    _refused_after_the_move(store)
     assert (_pointer(store).version, _pointer(store).sequence) == (2, 5)
 
 
