@@ -7,9 +7,12 @@ of them at once; who cannot work with faulty data raises ReferenceDataError.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,16 @@ def read_text(path: Path, faults: list[Fault]) -> str | None:
     except OSError as error:
         faults.append(Fault(path.name, 0, "", f"cannot be read: {error.strerror}"))
     return None
+
+
+def load(path: Path, parse: Callable[[str, list[Fault]], T]) -> T:
+    """What `parse` makes of the file's text. Raises ReferenceDataError where that or the reading finds a fault."""
+    faults: list[Fault] = []
+    text = read_text(path, faults)
+    found = parse(text, faults) if text is not None else None
+    if faults or found is None:
+        raise ReferenceDataError(tuple(faults))
+    return found
 
 
 def parse_toml(file: str, text: str, faults: list[Fault]) -> dict[str, Any] | None:

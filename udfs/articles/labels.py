@@ -16,7 +16,7 @@ from typing import Any, get_args
 from urllib.parse import unquote, urlsplit
 
 from state_schemas.articles import Label
-from udfs.reference_faults import Fault, ReferenceDataError, default_folder, parse_toml, read_text
+from udfs.reference_faults import Fault, default_folder, load, parse_toml
 from udfs.sections import fold_term
 
 FILE = "labels.toml"
@@ -263,12 +263,7 @@ def _any(words: Iterable[str]) -> str:
 
 def load_labels(folder: Path) -> LabelWords:
     """The words of a folder of reference data. Raises ReferenceDataError."""
-    faults: list[Fault] = []
-    text = read_text(folder / FILE, faults)
-    found = parse_labels(text, faults) if text is not None else LabelWords()
-    if faults:
-        raise ReferenceDataError(tuple(faults))
-    return found
+    return load(folder / FILE, parse_labels)
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from lxml import etree
 
 from udfs.articles.dates import DateOrder
-from udfs.reference_faults import Fault, ReferenceDataError, parse_toml, read_text
+from udfs.reference_faults import Fault, load, parse_toml
 
 FILE = "publishers.toml"
 # Where a field can come from, by field, in the default order of trust. docs/extraction.md says why.
@@ -71,14 +71,7 @@ NO_OVERRIDES = Overrides()
 
 def load_overrides(folder: Path) -> Overrides:
     """Those of a folder of reference data; none where the file is absent. Raises ReferenceDataError."""
-    if not (folder / FILE).exists():
-        return Overrides()
-    faults: list[Fault] = []
-    text = read_text(folder / FILE, faults)
-    found = parse_overrides(text, faults) if text is not None else Overrides()
-    if faults:
-        raise ReferenceDataError(tuple(faults))
-    return found
+    return load(folder / FILE, parse_overrides) if (folder / FILE).exists() else Overrides()
 
 
 def parse_overrides(text: str, faults: list[Fault]) -> Overrides:

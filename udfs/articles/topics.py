@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from udfs.articles.gazetteer import Gazetteer, Place, fold_tokens
-from udfs.reference_faults import Fault, ReferenceDataError, parse_toml, read_text
+from udfs.reference_faults import Fault, load, parse_toml
 from udfs.sections import SECTION_IDS, fold_term
 
 FILE = "topics.toml"
@@ -254,9 +254,4 @@ def _subtopic(identifier: str, entry: Any) -> Subtopic | None:
 
 def load_subtopics(folder: Path) -> tuple[Subtopic, ...]:
     """The topics of a folder of reference data. Raises ReferenceDataError."""
-    faults: list[Fault] = []
-    text = read_text(folder / FILE, faults)
-    found = parse_subtopics(text, faults) if text is not None else ()
-    if faults:
-        raise ReferenceDataError(tuple(faults))
-    return found
+    return load(folder / FILE, parse_subtopics)
