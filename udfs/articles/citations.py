@@ -16,7 +16,7 @@ from udfs.articles.canonical import identity_form, is_home_page, site
 from udfs.articles.characters import clean_line
 from udfs.articles.labels import agency_named
 from udfs.articles.listings import looks_like_article
-from udfs.articles.text import folded, text_of_html
+from udfs.articles.text import alternatives, folded, text_of_html
 from udfs.articles.traits import SentenceLink
 
 MAX_LINKS = 50
@@ -140,17 +140,13 @@ _PICTURE = re.compile(
 )
 
 
-def _one_of(phrases: str) -> str:
-    # Longer ones first: "sources" before "source".
-    found = sorted({phrase.strip() for phrase in re.split(r"[;\n]", phrases) if phrase.strip()}, key=len, reverse=True)
-    return "|".join(re.escape(phrase) for phrase in found)
-
-
 _NAMES = r"(?P<names>[^;()\[\]\n]{2,160})"
 _OPENING = r"(?:this (?:article|story|report|piece) (?:was |has been )?)?"
-_CREDITED = re.compile(rf"(?:^\W*{_OPENING}|[(\[;.]\s*)(?:{_one_of(_BEFORE_NAMES)})\s*:?\s+{_NAMES}", re.IGNORECASE)
-_LABELLED = re.compile(rf"(?:^\W*|[(\[]\s*)(?:{_one_of(_LABELS)})\s*[:：]\s*{_NAMES}", re.IGNORECASE)
-_CONTRIBUTED = re.compile(rf"^\W*{_NAMES}\s+(?:{_one_of(_AFTER_NAMES)})\b", re.IGNORECASE)
+_CREDITED = re.compile(
+    rf"(?:^\W*{_OPENING}|[(\[;.]\s*)(?:{alternatives(_BEFORE_NAMES)})\s*:?\s+{_NAMES}", re.IGNORECASE
+)
+_LABELLED = re.compile(rf"(?:^\W*|[(\[]\s*)(?:{alternatives(_LABELS)})\s*[:：]\s*{_NAMES}", re.IGNORECASE)
+_CONTRIBUTED = re.compile(rf"^\W*{_NAMES}\s+(?:{alternatives(_AFTER_NAMES)})\b", re.IGNORECASE)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:\S", re.IGNORECASE)
 # The end of a name is a full stop that is no initial's.
 _NAME_END = re.compile(r"(?<!\b[^\W\d_])\.(?:\s|$)|[。|]")

@@ -17,7 +17,7 @@ from state_schemas.articles import Correction
 from udfs.articles import json_ld
 from udfs.articles.characters import clean_line
 from udfs.articles.dates import instant_ms
-from udfs.articles.text import folded, text_of_html
+from udfs.articles.text import alternatives, folded, text_of_html
 from udfs.articles.traits import Notice
 
 MAX_CORRECTIONS = 5
@@ -78,18 +78,13 @@ _OFFER = re.compile(
 )
 
 
-def _phrases(text: str) -> str:
-    found = sorted({phrase.strip() for phrase in re.split(r"[;\n]", text) if phrase.strip()}, key=len, reverse=True)
-    return "|".join(re.escape(phrase) for phrase in found)
-
-
 # Between label and colon a date may stand: "Correction, May 3, 2024:".
 _AFTER_LABEL = r"(?:\s*[:：\]】)—–-]|[\s,(]+(?=[^:：]{0,40}\d)[^:：]{1,40}[:：]|\s*$)"
 _BEGINS = re.compile(
-    rf"^[\W_]{{0,6}}(?:{_NOTE}\s*[:：.]\s*)?(?:(?:{_phrases(_LABELS)}){_AFTER_LABEL}|(?:{_phrases(_BEGINNINGS)}))",
+    rf"^[\W_]{{0,6}}(?:{_NOTE}\s*[:：.]\s*)?(?:(?:{alternatives(_LABELS)}){_AFTER_LABEL}|(?:{alternatives(_BEGINNINGS)}))",
     re.IGNORECASE,
 )
-_LABEL_ALONE = re.compile(rf"^[\W_]{{0,6}}(?:{_phrases(_LABELS)})[\W_]*$", re.IGNORECASE)
+_LABEL_ALONE = re.compile(rf"^[\W_]{{0,6}}(?:{alternatives(_LABELS)})[\W_]*$", re.IGNORECASE)
 
 
 def corrections_of(

@@ -14,8 +14,8 @@ from lxml import etree, html
 from udfs.articles.characters import MAX_LINE_CHARS, MAX_TEXT_CHARS, clean_line, clean_text, without_forbidden
 
 __all__ = [
-    "MAX_BODY_CHARS", "MAX_LEDE_CHARS", "MAX_TITLE_CHARS", "clean_line", "clean_text", "folded", "folded_title",
-    "text_of_element", "text_of_html", "without_publisher",
+    "MAX_BODY_CHARS", "MAX_LEDE_CHARS", "MAX_TITLE_CHARS", "alternatives", "clean_line", "clean_text", "folded",
+    "folded_title", "text_of_element", "text_of_html", "without_publisher",
 ]  # fmt: skip
 
 MAX_TITLE_CHARS = MAX_LINE_CHARS
@@ -37,6 +37,13 @@ _SILENT = frozenset(_SILENT_TAGS.split())
 _QUOTES = dict.fromkeys(map(ord, "«»“”„‟‹›″〝〞「」『』＂"), '"') | dict.fromkeys(map(ord, "‘’‚‛′`´＇"), "'")
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−﹘－"), "-")
 _FOLDED = _QUOTES | _DASHES | {ord("…"): "..."}
+
+
+def alternatives(phrases: str) -> str:
+    """A pattern for any of the phrases, which semicolons and line breaks separate."""
+    # Longer ones first: "sources" before "source".
+    found = sorted({phrase.strip() for phrase in re.split(r"[;\n]", phrases) if phrase.strip()}, key=len, reverse=True)
+    return "|".join(re.escape(phrase) for phrase in found)
 
 
 def text_of_html(fragment: str, limit: int = MAX_BODY_CHARS) -> str:
