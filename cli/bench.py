@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -177,18 +177,20 @@ def _decided_of(message: Message) -> str | None:
 def cpu_seconds(stack: Stack) -> Iterator[Callable[[], float]]:
     """CPU of the TaskManager and all its children meanwhile, idle polling of all jobs included."""
 
-    def total() -> float:
-        spent = 0.0
-        for pid in stack.pids("taskmanager"):
-            try:
-                times = psutil.Process(pid).cpu_times()  # type: ignore[no-untyped-call]
-            except psutil.Error:
-                continue
-            spent += times.user + times.system
-        return spent
+    before = spent_s(stack.pids("taskmanager"))
+    yield lambda: spent_s(stack.pids("taskmanager")) - before
 
-    before = total()
-    yield lambda: total() - before
+
+def spent_s(pids: Iterable[int]) -> float:
+    """Processor seconds of these processes so far; one that has ended counts no more."""
+    spent = 0.0
+    for pid in pids:
+        try:
+            times = psutil.Process(pid).cpu_times()  # type: ignore[no-untyped-call]
+        except psutil.Error:
+            continue
+        spent += times.user + times.system
+    return spent
 
 
 def show(figures: list[Figure], as_json: bool) -> None:

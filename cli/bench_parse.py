@@ -20,7 +20,7 @@ import click
 import psutil
 from rich.console import Console
 
-from cli.bench import Figure, bench, show
+from cli.bench import Figure, bench, show, spent_s
 from cli.bench_parse_evidence import Supply, captured, encoded_bytes, generated
 from cli.bench_parse_profile import STEPS, by_step, plain_loop_ms
 from cli.errors import UserError
@@ -201,7 +201,7 @@ class Run:
     def backlog(self, articles: int) -> None:
         """So many at once: what the job does when there is always more."""
         numbers = range(self._sent, self._sent + articles)
-        before, broker, began = self._cpu_s(), self._broker_s(), time.monotonic()
+        before, broker, began = self._cpu_s(), spent_s(self.stack.pids("kafka")), time.monotonic()
         self._send(articles)
         self._drain()
         took = time.monotonic() - began
@@ -216,7 +216,7 @@ class Run:
             f"cpu_ms_{number}": 1000 * sum(spent.values()) / articles,
             **{f"{what}_ms_{number}": 1000 * value / articles for what, value in spent.items()},
             f"jvm_compiling_ms_{number}": 1000 * compiling / articles,
-            f"broker_ms_{number}": 1000 * (self._broker_s() - broker) / articles,
+            f"broker_ms_{number}": 1000 * (spent_s(self.stack.pids("kafka")) - broker) / articles,
             f"cores_{number}": sum(spent.values()) / took,
             f"missing_{number}": articles - len(written),
         }
@@ -304,16 +304,6 @@ class Run:
                 spent["jvm"] -= compiling
                 spent["jvm_compiling"] += compiling
         return spent
-
-    def _broker_s(self) -> float:
-        total = 0.0
-        for pid in self.stack.pids("kafka"):
-            try:
-                times = psutil.Process(pid).cpu_times()  # type: ignore[no-untyped-call]
-            except psutil.Error:
-                continue
-            total += times.user + times.system
-        return total
 
     def _say(self, line: str) -> None:
         self.console.print(f"parallelism {self._parallelism}: {line}", highlight=False)

@@ -75,6 +75,16 @@ def captured(folder: Path) -> list[Captured]:
     return found
 
 
+def readable(folder: Path) -> Iterator[tuple[Captured, ParsedFeed]]:
+    """Each feed document of a folder that can be read, with what production reads of it. Raises as `captured`."""
+    for document in captured(folder):
+        try:
+            parsed = parse_feed(document.body, document.url, document.content_type, policy=ReaderPolicy())
+        except FeedError:
+            continue
+        yield document, parsed
+
+
 def evaluate_feeds(documents: list[Captured], policy: ReaderPolicy) -> Evaluation:
     """Read every document twice and compare. Never raises for a document."""
     found = Evaluation()

@@ -24,14 +24,12 @@ from typing import Any
 
 import psutil
 
-from cli.feed_evaluation import captured
+from cli.feed_evaluation import readable
 from state_schemas.languages import known_language
 from udfs.articles.language import LanguageReader
 from udfs.articles.page import decoded, read_page
 from udfs.articles.sentences import sentences
 from udfs.articles.text import clean_line, text_of_html
-from udfs.feeds.document import FeedError, ReaderPolicy
-from udfs.feeds.reader import parse_feed
 
 FIRST_SENTENCES = 3
 SUMMARY_CHARS = 600
@@ -136,11 +134,7 @@ def _pages(folder: Path, inspected: dict[str, str]) -> Iterator[Document]:
 
 
 def _entries(folder: Path, inspected: dict[str, str]) -> Iterator[Document]:
-    for feed in captured(folder):
-        try:
-            parsed = parse_feed(feed.body, feed.url, feed.content_type, policy=ReaderPolicy())
-        except FeedError:
-            continue
+    for feed, parsed in readable(folder):
         for entry in parsed.entries:
             tag = inspected.get(feed.name) or entry.language or parsed.language
             title = clean_line(text_of_html(entry.title))

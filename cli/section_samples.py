@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from cli.extract_evaluation import page_bytes, read_truth
-from cli.feed_evaluation import captured
+from cli.feed_evaluation import readable
 from state_schemas.fetching import RawItem
 from state_schemas.sources import Origin
 from udfs.articles.encoder import encoder_input
@@ -25,8 +25,6 @@ from udfs.articles.parse import Reader
 from udfs.articles.section_model import flags_of
 from udfs.articles.text import clean_line, text_of_html
 from udfs.articles.topics import topics
-from udfs.feeds.document import FeedError, ReaderPolicy
-from udfs.feeds.reader import parse_feed
 
 _FEED_TITLE = "|·-–—>:/"
 
@@ -97,11 +95,7 @@ _ALPHA2 = {"uk": "GB", "ind": "IN", "isl": "IS"}
 
 
 def _entries(folder: Path, reader: Reader, country_of: Callable[[str], str]) -> Iterator[Sample]:
-    for feed in captured(folder):
-        try:
-            parsed = parse_feed(feed.body, feed.url, feed.content_type, policy=ReaderPolicy())
-        except FeedError:
-            continue
+    for feed, parsed in readable(folder):
         for entry in parsed.entries:
             title = clean_line(text_of_html(entry.title))
             text = text_of_html(entry.summary)
