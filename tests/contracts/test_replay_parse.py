@@ -70,7 +70,7 @@ def since(message: Message) -> str:
 
 def test_a_span_is_decided_anew(endpoints: Endpoints) -> None:
     create_topics(endpoints, [ITEMS_RAW, ARTICLES])
-    into, evidence = f"again.{uuid.uuid4().hex}", uuid.uuid4().hex * 2
+    into, evidence = f"contract.again.{uuid.uuid4().hex}", uuid.uuid4().hex * 2
     asyncio.run(S3Objects(endpoints).create(f"evidence/{evidence}", pack_text(page("Large"))))
     with Producer(endpoints, "contract") as producer:
         sent(producer, raw("before", "Before"))
@@ -126,7 +126,7 @@ def test_an_open_transaction_is_waited_for(endpoints: Endpoints) -> None:
         later = threading.Timer(3, slow.commit_transaction)
         later.start()
         try:
-            into = f"again.{uuid.uuid4().hex}"
+            into = f"contract.again.{uuid.uuid4().hex}"
             found = told(run(endpoints, "--from", since(first), "--into", into, "--without-vectors", "--json"))
         finally:
             later.join()

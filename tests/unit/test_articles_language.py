@@ -220,6 +220,10 @@ def test_captured_texts_are_read_right_with_declarations_hidden(folder: str) -> 
 
 
 def test_a_readers_process_leaves_ctrl_c_to_the_command() -> None:
-    with own_process() as process:
-        assert process.apply(signal.getsignal, (signal.SIGINT,)) is signal.SIG_IGN
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with own_process() as process:
+            assert process.apply(signal.getsignal, (signal.SIGINT,)) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
